@@ -1,0 +1,98 @@
+/**
+ * The error catalogue. Every failure that leaves Holdfast is a `HoldfastError` whose `code` stands in this table, with the
+ * HTTP status and the exit code it turns into. Database errors become one of these once, at the store's edge.
+ */
+const catalogue = {
+  /** The node does not lead the role, or no longer trusts that it does. */
+  NOT_LEADER: { status: 409, exit: 3 },
+  /** A newer epoch of the role has committed; the write was refused. Never retried. */
+  STALE_EPOCH: { status: 409, exit: 3 },
+  /** The function given to `term.transaction` ended the transaction by itself, so nothing could be fenced. */
+  TRANSACTION_ESCAPED: { status: 500, exit: 1 },
+  /** The reply to a COMMIT was lost: the transaction may or may not have committed. */
+  UNKNOWN_OUTCOME: { status: 503, exit: 1 },
+  /** The node is draining and admits no new work. */
+  DRAINING: { status: 503, exit: 1 },
+  /** The node has been closed. */
+  CLOSED: { status: 503, exit: 1 },
+  /** The role's name is malformed, or nothing in this cluster knows it. */
+  UNKNOWN_ROLE: { status: 404, exit: 2 },
+  /** A setting is missing, unknown, of the wrong kind, or breaks an invariant. */
+  BAD_SETTINGS: { status: 400, exit: 2 },
+  /** The database cannot be reached. */
+  DATABASE_AWAY: { status: 503, exit: 4 },
+  /** The database accepts no writes: a replica, or a read-only setting. */
+  DATABASE_READ_ONLY: { status: 503, exit: 4 },
+  /** The database refused for a reason of its own: permissions, a broken schema, a full disk. */
+  DATABASE_REFUSED: { status: 503, exit: 4 },
+  /** The schema is newer than this code may run on. */
+  SCHEMA_TOO_NEW: { status: 503, exit: 2 },
+  /** The schema is older than this code needs, and `migrate` is "check". */
+  SCHEMA_TOO_OLD: { status: 503, exit: 2 },
+  /** The schema belongs to another cluster, or to a node outside a cluster. */
+  SCHEMA_IN_USE: { status: 409, exit: 2 },
+  /** Another living process uses this node id. */
+  NODE_ID_TAKEN: { status: 409, exit: 2 },
+  /** A pooler stands between the node and the database where a direct session was asked for. */
+  POOLER_DETECTED: { status: 503, exit: 2 },
+  /** The embedded PostgreSQL does not run here. */
+  EMBEDDED_UNSUPPORTED: { status: 500, exit: 2 },
+  /** The embedded PostgreSQL did not start, or ended by itself. */
+  EMBEDDED_FAILED: { status: 503, exit: 4 },
+  /** An invariant of Holdfast itself is broken. The node fences itself. */
+  BROKEN_INVARIANT: { status: 500, exit: 1 },
+} as const satisfies Record<string, { status: number; exit: number }>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
+
+export class HoldfastError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+
+  get exitCode(): number {
+    return catalogue[this.code].exit;
+  }
+}
+
+/** Thrown by every gate check of a node that does not lead, or cannot be sure that it does. */
+export class NotLeaderError extends HoldfastError {
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super("NOT_LEADER", message, { details });
+  }
+}
+
+/** The database refused a write stamped with an epoch that is no longer the role's. */
+export class StaleEpochError extends HoldfastError {
+  constructor(message: string, options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {}) {
+    super("STALE_EPOCH", message, options);
+  }
+}
+
+/** Work was refused because the node is draining. */
+export class DrainingError extends HoldfastError {
+  constructor(message = "This node is draining and admits no new work; send it to another node.") {
+    super("DRAINING", message);
+  }
+}
+
+/** States what must be true. A failure is a defect of Holdfast, never of its input. */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new HoldfastError("BROKEN_INVARIANT", `Broken invariant: ${message}`);
+}
