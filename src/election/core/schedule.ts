@@ -1,0 +1,51 @@
+import { mayLead, waitsForLock } from "./campaigning.js";
+import { type Link, leaseRemainingMs, type RoleState } from "./elector-state.js";
+import { pulseIntervalMs } from "./leading.js";
+import type { StepContext } from "./step-context.js";
+import { trustRemainingMs } from "./trust.js";
+
+/** The next moment at which something is due, if nothing happens before. Everything in the past has been planned already. */
+export function nextWake(ctx: StepContext): number {
+  const { state } = ctx;
+  const moments: number[] = [];
+  addLink(moments, state.lock);
+  if (state.lock.kind === "open") {
+    addLink(moments, state.witness);
+    if (state.beat.request === null) moments.push(state.beat.nextAt);
+    if (pulseIntervalMs(ctx) !== null && state.pulse.request === null) moments.push(state.pulse.nextAt);
+  }
+  if (state.beat.request !== null) moments.push(state.beat.request.deadline);
+  if (state.pulse.request !== null) moments.push(state.pulse.request.deadline);
+  for (const role of state.roles.values()) addRole(ctx, role, moments);
+  return Math.max(Math.min(...moments, ctx.now.mono + state.settings.timing.heartbeatMs), ctx.now.mono);
+}
+
+function addLink(moments: number[], link: Link): void {
+  if (link.kind === "closed") moments.push(link.retryAt);
+}
+
+function addRole(ctx: StepContext, role: RoleState, moments: number[]): void {
+  const { term, campaign } = role;
+  if (term !== null) {
+    if (ctx.state.settings.terms.onStall === "depose") {
+      moments.push(ctx.now.mono + Math.max(0, trustRemainingMs(term.trust, ctx.now)));
+    }
+    if (term.drain !== null) moments.push(term.drain.deadline);
+    return;
+  }
+  if (campaign.request !== null) {
+    moments.push(campaign.request.deadline);
+    return;
+  }
+  if (!mayLead(ctx, role)) {
+    if (role.coolUntil > ctx.now.mono) moments.push(role.coolUntil);
+    return;
+  }
+  const attempting = campaign.attemptAt !== null;
+  if (attempting || role.isHeir) {
+    if (campaign.link.kind === "closed") moments.push(campaign.link.retryAt);
+    else if (campaign.attemptAt !== null) moments.push(campaign.attemptAt);
+    else if (waitsForLock(ctx, role)) moments.push(campaign.waitAt);
+  }
+  if (!attempting) moments.push(ctx.now.mono + Math.max(0, leaseRemainingMs(role, ctx.now)));
+}

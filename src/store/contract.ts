@@ -1,0 +1,113 @@
+import type { Holder, LeaseView, NodeSessions, Sighting } from "../election/core/lease.js";
+import type { AcquireRequest } from "../election/core/lease-rules.js";
+import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../election/core/messages.js";
+import type { EndReason, SessionPath } from "../election/core/elector-state.js";
+import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
+import type { NodeReport, NodeRow } from "../membership/node-row.js";
+
+/**
+ * What Holdfast needs of a database, in its own words. No SQL, no driver and no error code of a dialect passes this line:
+ * a store turns its failures into `HoldfastError`s, and a reply that was lost into a rejected promise.
+ *
+ * What every store must keep is written down in docs/guides/new-store.md, and tested by one suite (test/contract).
+ */
+export interface Store<Tx> {
+  /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
+  prepare(): Promise<void>;
+  /** Makes the rows of these roles exist. */
+  ensureRoles(roles: readonly RoleOrder[]): Promise<void>;
+  /** Enters the node in the registry. Refused where another living process has its id. */
+  join(report: NodeReport): Promise<void>;
+  leave(): Promise<void>;
+  nodes(): Promise<readonly NodeRow[]>;
+  leases(): Promise<readonly LeaseView[]>;
+  history(filter: { readonly role?: Role; readonly limit: number }): Promise<readonly Transition[]>;
+
+  openLock(events: SessionEvents): Promise<LockSession>;
+  openWitness(events: SessionEvents & { notice(role: Role, notice: Notice): void }): Promise<WitnessSession>;
+  openCampaign(role: Role, events: SessionEvents): Promise<CampaignSession>;
+
+  /**
+   * Runs `fn` in a transaction that commits only while `epoch` leads the role (R8). `Tx` is whatever the database's own
+   * driver calls a transaction; Holdfast only passes it on.
+   */
+  transaction<Result>(fence: FenceToken, fn: (tx: Tx) => Promise<Result>): Promise<Result>;
+  /** Asks the database whether this very term still holds the lease. */
+  verify(fence: FenceToken): Promise<boolean>;
+  /** For after a restore from a dump: raises the epoch above every token that the lost database may have given. */
+  advanceEpoch(role: Role, to: Epoch): Promise<Epoch>;
+  close(): Promise<void>;
+}
+
+export interface RoleOrder {
+  readonly role: Role;
+  /** The role's advisory key, where the operator pins it. */
+  readonly lockKey: bigint | null;
+}
+
+export interface FenceToken {
+  readonly role: Role;
+  readonly epoch: Epoch;
+  readonly holder: Holder;
+}
+
+export interface SessionEvents {
+  /** The connection ended, for whatever reason, and can no longer be used. Not called after `close`. */
+  closed(reason: string): void;
+}
+
+interface Session {
+  /** Null where the database cannot tell this session from others (a pooler). */
+  readonly ref: SessionRef | null;
+  readonly path: SessionPath;
+  /** Ends the connection at once, whatever it is doing. */
+  close(): void;
+}
+
+/** The session that beats, and whose end tells a crash: it holds the locks. */
+export interface LockSession extends Session {
+  readonly identity: DatabaseIdentity | null;
+  beat(orders: readonly BeatOrder[], sessions: NodeSessions, report: NodeReport, timeoutMs: number): Promise<BeatReply>;
+  /** Proves that the session is alive, and nothing else. */
+  pulse(timeoutMs: number): Promise<void>;
+  release(order: ReleaseOrder): Promise<void>;
+}
+
+export interface ReleaseOrder {
+  readonly role: Role;
+  readonly epoch: Epoch;
+  readonly to: NodeId | null;
+  readonly reserveMs: number;
+  readonly dropLock: boolean;
+  readonly reason: EndReason;
+}
+
+/** A second session of the same process. It hears notices, and ends the sessions of frozen nodes. */
+export interface WitnessSession extends Session {
+  reap(roles: readonly Role[], nodeTimeoutMs: number): Promise<ReapReport>;
+}
+
+export interface ReapReport {
+  readonly ended: number;
+  /** Sessions that should have been ended, where the database role may not. */
+  readonly refused: number;
+}
+
+export interface CampaignSession extends Session {
+  wait(prior: Sighting | null, sliceMs: number): Promise<WaitReply>;
+  acquire(request: AcquireRequest, timeoutMs: number): Promise<AcquireReply>;
+}
+
+/** One line of a role's history. */
+export interface Transition {
+  readonly role: Role;
+  readonly epoch: Epoch;
+  readonly event: "elected" | "released" | "quarantined" | "advanced";
+  readonly reason: string;
+  readonly nodeId: NodeId | null;
+  readonly previousNodeId: NodeId | null;
+  /** How long the role had no leader, as far as the database can tell. */
+  readonly gapMs: number | null;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly at: number;
+}
