@@ -19,9 +19,6 @@ const bin = (name) => join(root, "node_modules/.bin", name);
 const tarball = () =>
   join(packed, readdirSync(packed).find((name) => name.endsWith(".tgz")) ?? "nothing-was-packed.tgz");
 
-/** The tidy tests that only read sources. The gates' own test would run this script again. */
-const tidyTests = ["commands", "imports", "manners", "names", "traces"].map((name) => `test/tidy/${name}.test.ts`);
-
 /** Longest first, so that the short ones fill the gaps. */
 const gates = [
   { name: "build", needs: [], command: () => [process.execPath, join(scripts, "build.mjs")] },
@@ -45,8 +42,8 @@ const gates = [
   {
     name: "tidy",
     needs: [],
-    when: () => existsSync(join(root, "test/tidy/gates.test.ts")),
-    command: () => [bin("vitest"), "run", "--reporter=dot", ...tidyTests],
+    when: () => existsSync(join(root, "test/tidy/vitest.config.ts")),
+    command: () => [bin("vitest"), "run", "--config", "test/tidy/vitest.config.ts", "--reporter=dot"],
   },
 ];
 
@@ -121,7 +118,11 @@ function run([program, ...args]) {
 
 async function takeSlot() {
   if (free.slots > 0) free.slots -= 1;
-  else await new Promise((resolve) => free.waiting.push(resolve));
+  else {
+    await new Promise((resolve) => {
+      free.waiting.push(resolve);
+    });
+  }
 }
 
 function giveSlotBack() {

@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { repositoryRoot } from "./source-tree.js";
+
+async function cleanProject(): Promise<string> {
+  const project = await mkdtemp(join(tmpdir(), "holdfast-build-"));
+  onTestFinished(() => rm(project, { recursive: true, force: true }));
+  await cp(join(import.meta.dirname, "fixtures/clean-project"), project, { recursive: true });
+  for (const file of ["tsconfig.json", "tsconfig.build.json"])
+    await cp(join(repositoryRoot, file), join(project, file));
+  await symlink(join(repositoryRoot, "node_modules"), join(project, "node_modules"));
+  return project;
+}
+
+function build(project: string, ...args: string[]): number | null {
+  return spawnSync(process.execPath, [join(repositoryRoot, "scripts/build.mjs"), ...args], { cwd: project }).status;
+}
+
+async function builtAt(project: string): Promise<number> {
+  return (await stat(join(project, "dist/index.js"))).mtimeMs;
+}
+
+describe("npm run build", () => {
+  it("compiles the sources and carries the SQL over to the same place", async () => {
+    const project = await cleanProject();
+    await writeFile(join(project, "src/election/acquire.sql"), "SELECT 1;\n");
+    expect(build(project)).toBe(0);
+    expect(await readFile(join(project, "dist/election/core/lease.js"), "utf8")).toContain("remainingMs");
+    expect(await readFile(join(project, "dist/election/acquire.sql"), "utf8")).toBe("SELECT 1;\n");
+  });
+
+  it("does nothing while the sources are the ones it was built from", async () => {
+    const project = await cleanProject();
+    build(project);
+    const first = await builtAt(project);
+    expect(build(project)).toBe(0);
+    expect(await builtAt(project)).toBe(first);
+    expect(build(project, "--force")).toBe(0);
+    expect(await builtAt(project)).toBeGreaterThan(first);
+  });
+
+  it("leaves nothing behind of a source that is gone", async () => {
+    const project = await cleanProject();
+    await writeFile(join(project, "src/gone.ts"), "export const gone = 1;\n");
+    build(project);
+    await rm(join(project, "src/gone.ts"));
+    expect(build(project)).toBe(0);
+    await expect(stat(join(project, "dist/gone.js"))).rejects.toThrow("ENOENT");
+  });
+
+  it("keeps the last good dist when the sources do not compile, and tries again the next time", async () => {
+    const project = await cleanProject();
+    build(project);
+    const first = await builtAt(project);
+    await writeFile(join(project, "src/wrong.ts"), 'export const wrong: number = "";\n');
+    expect(build(project)).toBe(1);
+    expect(build(project)).toBe(1);
+    expect(await builtAt(project)).toBe(first);
+  });
+});
