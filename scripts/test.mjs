@@ -47,14 +47,14 @@ function installMissing() {
   if (packages.length === 0 || process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return;
   console.log(`installing ${packages.join(", ")}`);
   withServicesHeldBack(() => {
-    if (!aptGet("install", ...packages)) {
-      aptGet("update");
-      aptGet("install", ...packages);
-    }
+    // The first try fails where the package lists are missing or old, which is nothing to talk about.
+    if (aptGet("install", packages, { loud: false })) return;
+    aptGet("update", [], { loud: true });
+    aptGet("install", packages, { loud: true });
   });
 }
 
-function aptGet(verb, ...packages) {
+function aptGet(verb, packages, { loud }) {
   const options = [
     "-qq",
     "-o",
@@ -62,7 +62,7 @@ function aptGet(verb, ...packages) {
     ...(verb === "install" ? ["-y", "--no-install-recommends"] : []),
   ];
   const result = spawnSync("apt-get", [verb, ...options, ...packages], {
-    stdio: ["ignore", "ignore", "ignore"],
+    stdio: ["ignore", "ignore", loud ? "inherit" : "ignore"],
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
   });
   return result.status === 0;
