@@ -3,7 +3,7 @@ import type { AcquireRequest } from "../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../election/core/messages.js";
 import type { EndReason, SessionPath } from "../election/core/elector-state.js";
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
-import type { NodeReport, NodeRow } from "../membership/node-row.js";
+import type { NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
 
 /**
  * What Holdfast needs of a database, in its own words. No SQL, no driver and no error code of a dialect passes this line:
@@ -18,6 +18,9 @@ export interface Store<Tx> {
   ensureRoles(roles: readonly RoleOrder[]): Promise<void>;
   /** Enters the node in the registry. Refused where another living process has its id. */
   join(report: NodeReport): Promise<void>;
+  /** The status that the next beats report. */
+  setStatus(status: NodeStatus): void;
+  /** A clean stop leaves a tombstone. */
   leave(): Promise<void>;
   nodes(): Promise<readonly NodeRow[]>;
   leases(): Promise<readonly LeaseView[]>;
@@ -67,9 +70,9 @@ interface Session {
 /** The session that beats, and whose end tells a crash: it holds the locks. */
 export interface LockSession extends Session {
   readonly identity: DatabaseIdentity | null;
-  beat(orders: readonly BeatOrder[], sessions: NodeSessions, report: NodeReport, timeoutMs: number): Promise<BeatReply>;
+  beat(orders: readonly BeatOrder[], sessions: NodeSessions): Promise<BeatReply>;
   /** Proves that the session is alive, and nothing else. */
-  pulse(timeoutMs: number): Promise<void>;
+  pulse(): Promise<void>;
   release(order: ReleaseOrder): Promise<void>;
 }
 

@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { HoldfastError, StaleEpochError } from "../../errors.js";
+import type { FenceToken } from "../contract.js";
+import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
+
+/**
+ * R8: runs `fn` in a transaction that commits only while the token's epoch leads.
+ *
+ * The last round trip is the assert and COMMIT in one message, so that nothing is locked while this process thinks, and a
+ * frozen one holds no takeover up. That takes the simple protocol, which has no parameters; the only values in the text
+ * are a checked role name, an integer and our own hexadecimal nonce.
+ */
+export async function fencedTransaction<Result>(
+  pool: pg.Pool,
+  schema: string,
+  fence: FenceToken,
+  fn: (tx: pg.ClientBase) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw toHoldfastError(error, "starting a fenced transaction");
+  });
+  let broken = false;
+  const onError = (): void => {
+    broken = true;
+  };
+  client.on("error", onError);
+  try {
+    const nonce = randomBytes(8).toString("hex");
+    await begin(client, fence, nonce);
+    const result = await fn(client);
+    await commit(client, schema, fence, nonce);
+    return result;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME") broken = true;
+    else if (!broken) broken = !(await rollback(client));
+    throw error;
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
+}
+
+async function begin(client: pg.ClientBase, fence: FenceToken, nonce: string): Promise<void> {
+  try {
+    await client.query(
+      `begin; set local holdfast.nonce = '${nonce}'; set local holdfast.epoch = '${fence.role}=${fence.epoch}'`,
+    );
+  } catch (error) {
+    throw toHoldfastError(error, "starting a fenced transaction");
+  }
+}
+
+async function commit(client: pg.ClientBase, schema: string, fence: FenceToken, nonce: string): Promise<void> {
+  const assert = `select ${pg.escapeIdentifier(schema)}.assert_transaction('${fence.role}', ${fence.epoch}, '${nonce}')`;
+  let results: pg.QueryResult[];
+  try {
+    results = (await client.query(`${assert}; commit`)) as unknown as pg.QueryResult[];
+  } catch (error) {
+    throw commitError(error, fence);
+  }
+  // A transaction that had already failed answers COMMIT with ROLLBACK: that is no success.
+  if (results.at(-1)?.command !== "COMMIT") {
+    throw new HoldfastError(
+      "DATABASE_REFUSED",
+      "The transaction was rolled back: one of its statements had failed before the function returned.",
+    );
+  }
+}
+
+/** What went wrong with the fence is ours to say; what the user's own statements caused is passed on as it came. */
+function commitError(error: unknown, fence: FenceToken): unknown {
+  const state = sqlStateOf(error);
+  if (state === null || state.startsWith("57P") || state.startsWith("08")) {
+    return new HoldfastError(
+      "UNKNOWN_OUTCOME",
+      "The reply to COMMIT was lost: the transaction may or may not have committed. Look it up before trying again.",
+      { cause: error },
+    );
+  }
+  const byAssert = (error as pg.DatabaseError).where?.includes("assert_epoch") === true;
+  if (state === sqlState.serializationFailure && byAssert) {
+    // Under REPEATABLE READ the assert meets a row that a takeover changed after this transaction's snapshot.
+    return new StaleEpochError(`epoch ${fence.epoch} of role ${fence.role} is over`, { cause: error });
+  }
+  return state.startsWith("HF") ? toHoldfastError(error, "committing a fenced transaction") : error;
+}
+
+async function rollback(client: pg.ClientBase): Promise<boolean> {
+  try {
+    await client.query("rollback");
+    return true;
+  } catch {
+    return false; // The connection is of no more use; the pool drops it.
+  }
+}

@@ -1,0 +1,120 @@
+import type { NodeSessions } from "../../election/core/lease.js";
+import type { BeatOrder, BeatReply } from "../../election/core/messages.js";
+import type { DatabaseIdentity } from "../../election/core/names.js";
+import { HoldfastError } from "../../errors.js";
+import type { NodeReport } from "../../membership/node-row.js";
+import type { LockSession, ReleaseOrder, SessionEvents } from "../contract.js";
+import { type BeatJson, readBeat, writeNotice } from "./replies.js";
+import { type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
+import { toHoldfastError } from "./sql-errors.js";
+
+/** What a session of ours needs to know of the node that it speaks for. */
+export interface SessionOwner {
+  /** What the node says of itself now; its status changes while it runs. */
+  report(): NodeReport;
+  /** Enters the node again, after its row was cleaned up. */
+  rejoin(client: ElectionClient): Promise<void>;
+}
+
+export async function openLockSession(
+  options: SessionOptions & { readonly quotedSchema: string },
+  owner: SessionOwner,
+  events: SessionEvents,
+): Promise<LockSession> {
+  const client = await openElectionClient(options, events);
+  const schema = options.quotedSchema;
+  try {
+    if (client.path !== "pooled") await takeMembership(client, schema, owner.report());
+    const identity = await readIdentity(client, schema);
+    return new PostgresLockSession(client, schema, owner, identity);
+  } catch (error) {
+    client.close();
+    throw toHoldfastError(error, "opening the lock session");
+  }
+}
+
+async function readIdentity(client: ElectionClient, schema: string): Promise<DatabaseIdentity | null> {
+  const rows = await client.query<{ identity: string | null }>(`select ${schema}.identity() as identity`);
+  return (rows[0]?.identity ?? null) as DatabaseIdentity | null;
+}
+
+/** Nodes of a cluster share the schema; a node outside one keeps it for itself. */
+async function takeMembership(client: ElectionClient, schema: string, report: NodeReport): Promise<void> {
+  const take = report.clustered ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock";
+  const rows = await client.query<{ taken: boolean }>(`select ${take}(member_key) as taken from ${schema}.meta`);
+  if (rows[0]?.taken === true) return;
+  const others = await client.query<{ node_id: string; hostname: string; pid: number }>(
+    `select node_id, hostname, pid from ${schema}.nodes
+     where incarnation <> $1 and ${schema}.session_alive(lock_session) order by last_heartbeat desc limit 1`,
+    [report.incarnation],
+  );
+  const other = others[0];
+  const who = other === undefined ? "another node" : `node "${other.node_id}" (pid ${other.pid} on ${other.hostname})`;
+  throw new HoldfastError(
+    "SCHEMA_IN_USE",
+    report.clustered
+      ? `This schema is in use by ${who}, which runs outside a cluster: stop it, or set cluster.enabled = true there.`
+      : `This schema is in use by ${who}: set cluster.enabled = true on every node to share it, or choose another store.schema.`,
+    { details: { nodeId: other?.node_id ?? null } },
+  );
+}
+
+class PostgresLockSession implements LockSession {
+  readonly ref;
+  readonly path;
+  readonly identity: DatabaseIdentity | null;
+  private readonly client: ElectionClient;
+  private readonly schema: string;
+  private readonly owner: SessionOwner;
+
+  constructor(client: ElectionClient, schema: string, owner: SessionOwner, identity: DatabaseIdentity | null) {
+    this.ref = client.ref;
+    this.path = client.path;
+    this.client = client;
+    this.schema = schema;
+    this.owner = owner;
+    this.identity = identity;
+  }
+
+  async beat(orders: readonly BeatOrder[], sessions: NodeSessions): Promise<BeatReply> {
+    const { nodeId, incarnation, status } = this.owner.report();
+    const sorted = orders
+      .map((order) => ({ ...order, renew: order.renew === null ? null : order.renew.toString() }))
+      .sort((a, b) => (a.role < b.role ? -1 : 1));
+    try {
+      const rows = await this.client.query<{ reply: BeatJson }>(
+        `select ${this.schema}.beat($1, $2, $3, $4, $5, $6) as reply`,
+        [nodeId, incarnation, status, sessions.lock, sessions.witness, JSON.stringify(sorted)],
+      );
+      const reply = (rows[0] as { reply: BeatJson }).reply;
+      if (!reply.known) await this.owner.rejoin(this.client);
+      return readBeat(reply);
+    } catch (error) {
+      throw toHoldfastError(error, "beating");
+    }
+  }
+
+  async pulse(): Promise<void> {
+    await this.client.query("select 1");
+  }
+
+  async release(order: ReleaseOrder): Promise<void> {
+    const { incarnation } = this.owner.report();
+    try {
+      const rows = await this.client.query<{ released: boolean }>(
+        `select ${this.schema}.release($1, $2, $3, $4, $5, $6) as released`,
+        [order.role, incarnation, order.epoch.toString(), order.to, Math.ceil(order.reserveMs), order.reason],
+      );
+      const released = rows[0]?.released === true;
+      if (!released && !order.dropLock) return;
+      const notice = writeNotice({ kind: "released", epoch: order.epoch, to: order.to });
+      await this.client.query(`select ${this.schema}.announce($1, $2, $3)`, [order.role, notice, order.dropLock]);
+    } catch (error) {
+      throw toHoldfastError(error, "releasing a lease");
+    }
+  }
+
+  close(): void {
+    this.client.close();
+  }
+}

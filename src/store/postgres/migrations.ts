@@ -1,0 +1,137 @@
+import { readdir, readFile } from "node:fs/promises";
+import type { ClientBase } from "pg";
+import pg from "pg";
+import { HoldfastError } from "../../errors.js";
+
+/**
+ * Migrations are plain numbered SQL files. Each states the oldest code that may still run on the schema it leaves behind
+ * (`-- oldest-code: N`, N being a code's own newest migration), so that old and new nodes run side by side during a
+ * rolling deploy, and only code that is older than that is refused.
+ */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly oldestCode: number;
+  readonly sql: string;
+}
+
+const folder = new URL("../../../migrations/", import.meta.url);
+
+export async function readMigrations(from: URL = folder): Promise<readonly Migration[]> {
+  const files = (await readdir(from)).filter((name) => name.endsWith(".sql")).sort();
+  const migrations = await Promise.all(files.map((name) => readMigration(name, from)));
+  migrations.forEach((migration, index) => {
+    if (migration.version !== index + 1) {
+      throw new HoldfastError("BROKEN_INVARIANT", `Migration ${migration.name} should have number ${index + 1}.`);
+    }
+  });
+  return migrations;
+}
+
+async function readMigration(name: string, from: URL): Promise<Migration> {
+  const sql = await readFile(new URL(name, from), "utf8");
+  const version = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1];
+  const oldestCode = /^-- oldest-code: (\d+)$/m.exec(sql)?.[1];
+  if (version === undefined || oldestCode === undefined) {
+    throw new HoldfastError("BROKEN_INVARIANT", `Migration ${name} needs a name like 0001_what.sql and an oldest-code line.`);
+  }
+  return { version: Number(version), name, oldestCode: Number(oldestCode), sql };
+}
+
+export interface MigrationReport {
+  readonly from: number;
+  readonly to: number;
+  readonly applied: readonly string[];
+}
+
+/** Brings the schema up to this code's version. Many nodes may call it at once: one of them works, the others wait. */
+export async function migrate(
+  client: ClientBase,
+  schema: string,
+  migrations: readonly Migration[],
+  options: { readonly dryRun?: boolean } = {},
+): Promise<MigrationReport> {
+  const found = await inspect(client, schema);
+  const pending = migrations.filter((migration) => migration.version > found.version);
+  refuseTooNew(found, migrations, schema);
+  const report = { from: found.version, to: migrations.length, applied: pending.map((migration) => migration.name) };
+  if (pending.length === 0 || options.dryRun === true) return report;
+
+  await client.query("begin");
+  try {
+    // Held until the commit. The key is fixed: it has to be the same for code of every version.
+    await client.query("select pg_advisory_xact_lock(hashtextextended('holdfast migrate ' || $1, 0))", [schema]);
+    await client.query("set local synchronous_commit = on");
+    const applied = await applyPending(client, schema, migrations);
+    await client.query("commit");
+    return { ...report, applied };
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
+}
+
+async function applyPending(client: ClientBase, schema: string, migrations: readonly Migration[]): Promise<string[]> {
+  const quoted = pg.escapeIdentifier(schema);
+  await client.query(`create schema if not exists ${quoted}`);
+  await client.query(`create table if not exists ${quoted}.migrations (
+    version integer primary key,
+    name text not null,
+    oldest_code integer not null,
+    applied_at timestamptz not null default clock_timestamp()
+  )`);
+  // Looked at again under the lock: another node may have been quicker.
+  const found = await inspect(client, schema);
+  refuseTooNew(found, migrations, schema);
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    if (migration.version <= found.version) continue;
+    await client.query(withSchema(migration.sql, schema));
+    await client.query(`insert into ${quoted}.migrations (version, name, oldest_code) values ($1, $2, $3)`, [
+      migration.version,
+      migration.name,
+      migration.oldestCode,
+    ]);
+    applied.push(migration.name);
+  }
+  return applied;
+}
+
+/** For `migrate = "check"`: refuses with the command to run, and changes nothing. */
+export async function checkMigrations(client: ClientBase, schema: string, migrations: readonly Migration[]): Promise<void> {
+  const found = await inspect(client, schema);
+  refuseTooNew(found, migrations, schema);
+  if (found.version < migrations.length) {
+    throw new HoldfastError(
+      "SCHEMA_TOO_OLD",
+      `Schema "${schema}" is at version ${found.version}, this code needs ${migrations.length}: run "holdfast migrate", or set store.migrate to "auto".`,
+    );
+  }
+}
+
+interface Found {
+  readonly version: number;
+  readonly oldestCode: number;
+}
+
+async function inspect(client: ClientBase, schema: string): Promise<Found> {
+  const table = `${pg.escapeIdentifier(schema)}.migrations`;
+  const exists = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [table]);
+  if (exists.rows[0]?.there !== true) return { version: 0, oldestCode: 0 };
+  const { rows } = await client.query<{ version: number; oldest_code: number }>(
+    `select coalesce(max(version), 0) as version, coalesce(max(oldest_code), 0) as oldest_code from ${table}`,
+  );
+  return { version: rows[0]?.version ?? 0, oldestCode: rows[0]?.oldest_code ?? 0 };
+}
+
+function refuseTooNew(found: Found, migrations: readonly Migration[], schema: string): void {
+  if (found.oldestCode <= migrations.length) return;
+  throw new HoldfastError(
+    "SCHEMA_TOO_NEW",
+    `Schema "${schema}" is at version ${found.version} and runs only with code of version ${found.oldestCode} or newer; this is ${migrations.length}: upgrade this node.`,
+  );
+}
+
+export function withSchema(sql: string, schema: string): string {
+  return sql.replaceAll(':"schema"', pg.escapeIdentifier(schema)).replaceAll(":'schema'", pg.escapeLiteral(schema));
+}

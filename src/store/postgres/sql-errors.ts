@@ -1,0 +1,64 @@
+import pg from "pg";
+import { HoldfastError, StaleEpochError } from "../../errors.js";
+
+/**
+ * Database errors are told apart here, once, by their SQLSTATE. Above the store nobody sees one.
+ * Our own functions raise class HF; see migrations/0001_election.sql.
+ */
+export const sqlState = {
+  staleEpoch: "HF001",
+  transactionEscaped: "HF002",
+  unknownRole: "HF003",
+  noEpochStated: "HF004",
+  lockKeyMismatch: "HF005",
+  serializationFailure: "40001",
+  lockNotAvailable: "55P03",
+  readOnly: "25006",
+  undefinedTable: "42P01",
+  undefinedFunction: "42883",
+  undefinedSchema: "3F000",
+} as const;
+
+export function sqlStateOf(error: unknown): string | null {
+  return error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null;
+}
+
+const awayCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EPIPE", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
+
+/** Turns whatever the driver threw into an error of the catalogue, keeping the cause. Passwords never enter the message. */
+export function toHoldfastError(error: unknown, doing: string): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const state = sqlStateOf(error);
+  const said = error instanceof Error ? error.message : String(error);
+  if (state === null) {
+    const code = (error as { code?: unknown } | null)?.code;
+    const known = typeof code === "string" && awayCodes.has(code);
+    const hint = known || said.includes("timeout") ? "is the server up, and the address right?" : "the connection was lost";
+    return new HoldfastError("DATABASE_AWAY", `Cannot reach the database while ${doing} (${said || code}): ${hint}`, { cause: error });
+  }
+  switch (state) {
+    case sqlState.staleEpoch:
+      return new StaleEpochError(said, { cause: error });
+    case sqlState.transactionEscaped:
+      return new HoldfastError(
+        "TRANSACTION_ESCAPED",
+        "The function given to term.transaction ended the transaction by itself (COMMIT, ROLLBACK); leave that to Holdfast.",
+        { cause: error },
+      );
+    case sqlState.unknownRole:
+      return new HoldfastError("UNKNOWN_ROLE", said, { cause: error });
+    case sqlState.lockKeyMismatch:
+      return new HoldfastError("BAD_SETTINGS", `${said}: pin the same lock_key on every node.`, { cause: error });
+    case sqlState.readOnly:
+      return new HoldfastError(
+        "DATABASE_READ_ONLY",
+        `The database accepts no writes while ${doing}: it is a replica, or set to read-only. Point store.url at the primary.`,
+        { cause: error },
+      );
+  }
+  // Class 08: the connection; 57P0x: shutdown, crash, start-up; 53300: no connection left. All of them pass.
+  if (state.startsWith("08") || state.startsWith("57P") || state === "53300") {
+    return new HoldfastError("DATABASE_AWAY", `The database is not available while ${doing}: ${said} (${state}).`, { cause: error });
+  }
+  return new HoldfastError("DATABASE_REFUSED", `The database refused while ${doing}: ${said} (${state}).`, { cause: error });
+}
