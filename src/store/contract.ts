@@ -11,7 +11,7 @@ import type { NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js"
  *
  * What every store must keep is written down in docs/guides/new-store.md, and tested by one suite (test/contract).
  */
-export interface Store<Tx> {
+export interface Store<Tx> extends ElectionSessions {
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */
@@ -26,10 +26,6 @@ export interface Store<Tx> {
   leases(): Promise<readonly LeaseView[]>;
   history(filter: { readonly role?: Role; readonly limit: number }): Promise<readonly Transition[]>;
 
-  openLock(events: SessionEvents): Promise<LockSession>;
-  openWitness(events: SessionEvents & { notice(role: Role, notice: Notice): void }): Promise<WitnessSession>;
-  openCampaign(role: Role, events: SessionEvents): Promise<CampaignSession>;
-
   /**
    * Runs `fn` in a transaction that commits only while `epoch` leads the role (R8). `Tx` is whatever the database's own
    * driver calls a transaction; Holdfast only passes it on.
@@ -40,6 +36,13 @@ export interface Store<Tx> {
   /** For after a restore from a dump: raises the epoch above every token that the lost database may have given. */
   advanceEpoch(role: Role, to: Epoch): Promise<Epoch>;
   close(): Promise<void>;
+}
+
+/** The connections that elections run over, each of its own. */
+export interface ElectionSessions {
+  openLock(events: SessionEvents): Promise<LockSession>;
+  openWitness(events: SessionEvents & { notice(role: Role, notice: Notice): void }): Promise<WitnessSession>;
+  openCampaign(role: Role, events: SessionEvents): Promise<CampaignSession>;
 }
 
 export interface RoleOrder {

@@ -74,9 +74,10 @@ describe.each([
     const { owner, pid } = await startOwner(options());
     owner.child.stdin.write("stop\n");
     expect(await owner.next()).toEqual({ kind: "stopped" });
-    expect(await owner.exited).toEqual([0, null]);
-    // The guardian is the last of the server's process group.
+    // The owner still lives, so a guardian would wait on, and one day send its signal to a stranger with the same pid.
     expect(await waitUntil(() => !groupExists(pid), 15_000)).toBe(true);
+    owner.child.stdin.end();
+    expect(await owner.exited).toEqual([0, null]);
   });
 
   test("an owner that has nothing more to do ends, and the server with it", async () => {

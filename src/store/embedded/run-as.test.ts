@@ -29,7 +29,7 @@ async function withOwner(options: OwnerOptions, check: (said: OwnerMessage) => P
   using owner = spawnOwner(options);
   const said = await owner.next();
   await check(said);
-  if (said.kind === "ready") owner.child.stdin.write("stop\n");
+  if (said.kind === "ready") owner.child.stdin.end("stop\n");
   await owner.exited;
 }
 

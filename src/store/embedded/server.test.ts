@@ -8,6 +8,7 @@ import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory, withClient } from "../../../test/support/postgres.js";
 import { type EmbeddedServer, startEmbedded } from "./server.js";
+import { waitUntil } from "./wait-until.js";
 
 let dataDir: string;
 let servers: EmbeddedServer[];
@@ -108,6 +109,29 @@ test("a killed server is reported as failed, and starts again with what had comm
   });
   const second = await start();
   expect((await withClient(second.url, (session) => session.query("SELECT n FROM kept"))).rows).toEqual([{ n: 7 }]);
+});
+
+test("a start waits for a session that outlives its killed server", async () => {
+  const first = await start();
+  const client = new Client({ connectionString: first.url });
+  client.on("error", () => undefined);
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  const session = rows[0]?.pid as number;
+  process.kill(session, "SIGSTOP");
+  process.kill(first.pid, "SIGKILL");
+  await first.exited;
+  try {
+    const starting = start();
+    const log = join(dataDir, "postgres.log");
+    expect(await waitUntil(() => readFileSync(log, "utf8").includes("pre-existing shared memory block"), 15_000)).toBe(true);
+    process.kill(session, "SIGCONT");
+    const second = await starting;
+    expect(runs(session)).toBe(false);
+    expect(await show(second.url, "port")).toBe(String(second.port));
+  } finally {
+    if (runs(session)) process.kill(session, "SIGKILL");
+  }
 });
 
 test("a pid file whose pid belongs to another program by now does not stand in the way", async () => {

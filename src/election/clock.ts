@@ -1,0 +1,25 @@
+import { uptime } from "node:os";
+import type { Instant } from "./core/trust.js";
+
+/** The runtime's only way to time: three clocks and a timer. Tests put their own in its place. */
+export interface Clock {
+  mono(): number;
+  wall(): number;
+  boot(): number;
+  /** Calls `fire` at about this monotonic time; returns the way to take it back. */
+  wakeAt(mono: number, fire: () => void): () => void;
+}
+
+export function readClock(clock: Clock): Instant {
+  return { mono: clock.mono(), wall: clock.wall(), boot: clock.boot() };
+}
+
+export const systemClock: Clock = {
+  mono: () => performance.now(),
+  wall: () => Date.now(),
+  boot: () => uptime() * 1000,
+  wakeAt(mono, fire) {
+    const timer = setTimeout(fire, Math.max(0, Math.ceil(mono - performance.now())));
+    return () => clearTimeout(timer);
+  },
+};
