@@ -213,7 +213,7 @@ begin
     coalesce(p_lock_key, :"schema".key_of('lock', :'schema', v_cluster, p_role)),
     :"schema".key_of('heir', :'schema', v_cluster, p_role),
     :"schema".key_of('fence', :'schema', v_cluster, p_role)
-  ) on conflict (role) do nothing;
+  ) on conflict do nothing;
   select lock_key into v_key from :"schema".leases where role = p_role;
   if p_lock_key is not null and v_key <> p_lock_key then
     raise exception using errcode = 'HF005',

@@ -37,8 +37,9 @@ export function startTerm(
     electedAt: ctx.now.mono,
     drain: null,
   };
-  role.workEpoch = won.epoch;
-  ctx.effects.push({ kind: "elected", role: role.role, trust, ...won });
+  const { epoch, cause, gapMs } = won;
+  role.workEpoch = epoch;
+  ctx.effects.push({ kind: "elected", role: role.role, epoch, trust, cause, gapMs });
   // The first renewal takes the lock, names the sessions and lets another node become heir: do not wait a beat for it.
   ctx.state.beat.nextAt = ctx.now.mono;
   ctx.state.reapAt = ctx.now.mono;
@@ -126,7 +127,8 @@ export function releaseLease(
 ): void {
   if (ctx.state.lock.kind !== "open") return;
   const reserveMs = ctx.state.settings.timing.heartbeatMs * reserveBeats;
-  ctx.effects.push({ kind: "release", role: role.role, ...order, reserveMs, dropLock: role.holdsLock });
+  const { epoch, to, reason } = order;
+  ctx.effects.push({ kind: "release", role: role.role, epoch, to, reason, reserveMs, dropLock: role.holdsLock });
   role.holdsLock = false;
 }
 

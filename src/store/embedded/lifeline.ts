@@ -29,5 +29,5 @@ const guardian = `(read -r _ <&${guardianFd} || kill -INT $$) & exec "$@" ${guar
 
 /** The words to put before a command so that it ends with its parent. */
 export function lifelineCommand(lifeline: Lifeline): readonly string[] {
-  return lifeline === "kernel" ? ["setpriv", "--no-new-privs", "--"] : ["/bin/sh", "-c", guardian, "sh"];
+  return lifeline === "kernel" ? ["setpriv", "--pdeathsig", "INT", "--"] : ["/bin/sh", "-c", guardian, "sh"];
 }
