@@ -23,7 +23,10 @@ async function prepareTemplate(_url: string): Promise<void> {
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), "holdfast-test-"));
-  const server = await startEmbedded({ dataDir, settings: { max_connections: "400" } });
+  const server = await startEmbedded({ dataDir, settings: { max_connections: "400" } }).catch(async (error: unknown) => {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
+  });
   await makeTemplate(server.url);
   project.provide("postgresUrl", server.url);
   project.provide("postgresTemplate", template);

@@ -51,5 +51,5 @@ function dismissGuardianAtExit(child: ChildProcess, exited: Promise<Exit>): void
   // The guardian ends together with the server at times, and then nobody reads the line. That is as good.
   pipe.on("error", () => pipe.destroy());
   pipe.unref?.();
-  
+  void exited.then(() => pipe.end("\n"));
 }

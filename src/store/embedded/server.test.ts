@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory, withClient } from "../../../test/support/postgres.js";
+import { processMark } from "./process-identity.js";
 import { type EmbeddedServer, startEmbedded } from "./server.js";
 import { waitUntil } from "./wait-until.js";
 
@@ -127,10 +128,10 @@ test("a start waits for a session that outlives its killed server", async () => 
     expect(await waitUntil(() => readFileSync(log, "utf8").includes("pre-existing shared memory block"), 15_000)).toBe(true);
     process.kill(session, "SIGCONT");
     const second = await starting;
-    expect(runs(session)).toBe(false);
+    expect(processMark(session)).toBeUndefined();
     expect(await show(second.url, "port")).toBe(String(second.port));
   } finally {
-    if (runs(session)) process.kill(session, "SIGKILL");
+    if (processMark(session) !== undefined) process.kill(session, "SIGKILL");
   }
 });
 
