@@ -281,12 +281,14 @@ begin
       if v_order->>'lock' = 'take' then
         v_lock := pg_try_advisory_lock(v_lease.lock_key);
       elsif v_order->>'lock' = 'drop' then
-        v_lock := pg_advisory_unlock(v_lease.lock_key) and false;
+        perform pg_advisory_unlock(v_lease.lock_key);
+        v_lock := false;
       end if;
       if v_order->>'heir' = 'take' then
         v_heir := pg_try_advisory_lock(v_lease.heir_key);
       elsif v_order->>'heir' = 'drop' then
-        v_heir := pg_advisory_unlock(v_lease.heir_key) and false;
+        perform pg_advisory_unlock(v_lease.heir_key);
+        v_heir := false;
       end if;
     end if;
     if v_renewal is not null or v_lock is not null or v_heir is not null then

@@ -80,7 +80,10 @@ export class NotLeaderError extends HoldfastError {
 
 /** The database refused a write stamped with an epoch that is no longer the role's. */
 export class StaleEpochError extends HoldfastError {
-  constructor(message: string, options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {}) {
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly details?: Readonly<Record<string, unknown>> } = {},
+  ) {
     super("STALE_EPOCH", message, options);
   }
 }

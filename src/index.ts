@@ -1,6 +1,6 @@
 /** Holdfast: exactly one node acts for each role, on the PostgreSQL you already have. */
 export type { LeaderToken } from "./election/gate.js";
-export type { LeadFunction, LeaderView, RoleEvent, RoleHandle } from "./election/role.js";
+export type { LeaderView, LeadFunction, RoleEvent, RoleHandle } from "./election/role.js";
 export type { LeaderTerm } from "./election/term.js";
 export { DrainingError, type ErrorCode, errorCodes, HoldfastError, NotLeaderError, StaleEpochError } from "./errors.js";
 export type { InFlightWork, WorkGuard } from "./lifecycle/in-flight.js";

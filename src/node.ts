@@ -125,7 +125,9 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     const node = new HoldfastNode(parts);
     try {
       await retryWhileAway(() => parts.store.prepare(), startPatienceMs);
-      await retryWhileAway(() => parts.store.join(node.report), startPatienceMs, [["NODE_ID_TAKEN", predecessorPatienceMs]]);
+      await retryWhileAway(() => parts.store.join(node.report), startPatienceMs, [
+        ["NODE_ID_TAKEN", predecessorPatienceMs],
+      ]);
       await node.firstBeat();
       return node;
     } catch (error) {
@@ -187,9 +189,20 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     if (this.closing !== null) throw new HoldfastError("CLOSED", "This node has been closed.");
     const { store, clock, config } = this.parts;
     const { elector, observer } = this;
-    const handle = new RoleHandle<Tx>({ name: role, elector, store, holder: elector.state.settings.holder, clock, observer });
+    const handle = new RoleHandle<Tx>({
+      name: role,
+      elector,
+      store,
+      holder: elector.state.settings.holder,
+      clock,
+      observer,
+    });
     this.roles.set(role, handle);
-    observer.addRole(role, () => handle.gate.isLeader, () => elector.state);
+    observer.addRole(
+      role,
+      () => handle.gate.isLeader,
+      () => elector.state,
+    );
     const order = { role, lockKey: config.lockKeys.get(role) ?? null };
     retryWhileAway(() => store.ensureRoles([order]), Number.POSITIVE_INFINITY, [], this.stopping.signal)
       .then(() => elector.dispatch({ kind: "contend", role }))
@@ -252,12 +265,21 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
         'set store.election_url to a direct connection, or takeover = "lease".';
       this.fatal(new HoldfastError("POOLER_DETECTED", message));
     } else if (session.path === "pooled") {
-      log.warn({ node_id: this.id }, "a pooler stands before the database: crashes are waited out for the lease TTL; set store.election_url");
+      log.warn(
+        { node_id: this.id },
+        "a pooler stands before the database: crashes are waited out for the lease TTL; set store.election_url",
+      );
     } else if (session.path === "proxied") {
-      log.warn({ node_id: this.id }, "a proxy or NAT stands before the database: crash evidence gets a grace of 250 ms");
+      log.warn(
+        { node_id: this.id },
+        "a proxy or NAT stands before the database: crash evidence gets a grace of 250 ms",
+      );
     }
     if (session.identity === null) {
-      log.warn({ node_id: this.id }, "the database's identity cannot be read: epochs may repeat if it fails over to a replica that lost commits");
+      log.warn(
+        { node_id: this.id },
+        "the database's identity cannot be read: epochs may repeat if it fails over to a replica that lost commits",
+      );
     }
   }
 

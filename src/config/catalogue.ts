@@ -7,7 +7,10 @@ import { duration, flag, integer, list, oneOf, type Setting, seconds, text } fro
  */
 export const catalogue = {
   store: {
-    backend: oneOf(["embedded", "postgres"], 'Where the state lives; "postgres" as soon as url, server or a pool is given.'),
+    backend: oneOf(
+      ["embedded", "postgres"],
+      'Where the state lives; "postgres" as soon as url, server or a pool is given.',
+    ),
     url: text("", "postgres://user@host:port/database, or the parts below."),
     electionUrl: text("", "A direct connection for beats and locks, where url goes through a pooler."),
     server: text("", "Host of the database server."),
@@ -16,7 +19,11 @@ export const catalogue = {
     username: text("", "Role to log in as."),
     password: text("", "Password of that role. Never printed."),
     schema: text("holdfast", "Belongs to one cluster name; a second is refused."),
-    poolSize: integer(5, { min: 1, max: 1_000 }, "Connections for fenced transactions and reads; at least 2 in a cluster."),
+    poolSize: integer(
+      5,
+      { min: 1, max: 1_000 },
+      "Connections for fenced transactions and reads; at least 2 in a cluster.",
+    ),
     migrate: oneOf(["auto", "check"], '"check" refuses to start on an old schema, with the command to run.'),
     tls: oneOf(["verify-full", "require", "disable"], '"disable" is for loopback only, and the default there.'),
     tlsCa: text("", "File with the certificate authority of the server."),
@@ -27,9 +34,21 @@ export const catalogue = {
     name: text("default", "Name of the cluster."),
     nodeId: text("", "Name of this node; host:pid:hex when empty."),
     heartbeatSeconds: seconds(1, { min: 0.05, max: 3_600 }, "How often a node beats, jittered by 20 %."),
-    nodeTimeoutSeconds: seconds(5, { min: 0.1, max: 86_400 }, "A node not heard of for this long is dead. Above the heartbeat."),
-    leaderFenceTimeoutSeconds: seconds(3.5, { min: 0.1, max: 86_400 }, "How long a leader trusts a confirmed renewal, from its sending."),
-    leaderLeaseTtlSeconds: seconds(5, { min: 0.2, max: 86_400 }, "How long the lease runs. heartbeat < fence < ttl, with margin."),
+    nodeTimeoutSeconds: seconds(
+      5,
+      { min: 0.1, max: 86_400 },
+      "A node not heard of for this long is dead. Above the heartbeat.",
+    ),
+    leaderFenceTimeoutSeconds: seconds(
+      3.5,
+      { min: 0.1, max: 86_400 },
+      "How long a leader trusts a confirmed renewal, from its sending.",
+    ),
+    leaderLeaseTtlSeconds: seconds(
+      5,
+      { min: 0.2, max: 86_400 },
+      "How long the lease runs. heartbeat < fence < ttl, with margin.",
+    ),
     acquireDelaySeconds: seconds(0, { min: 0, max: 86_400 }, "This node asks for an open lease only so much later."),
     promotable: flag(true, "false: stays a standby; a step-down may still name it."),
     roles: list(["gateway", "function", "worker", "scheduler"], "What this node does."),
@@ -41,7 +60,11 @@ export const catalogue = {
     },
   },
   shutdown: {
-    drainTimeoutSeconds: seconds(30, { min: 0, max: 86_400 }, "How long work may take to stop before the lease is left to run out."),
+    drainTimeoutSeconds: seconds(
+      30,
+      { min: 0, max: 86_400 },
+      "How long work may take to stop before the lease is left to run out.",
+    ),
   },
   api: {
     publicUrl: text("", "Where other nodes and clients reach this one; published with the lease."),
@@ -60,7 +83,9 @@ export type Values<Section> = {
 
 /** A section as a user gives it: any part of it. */
 export type Given<Section> = {
-  readonly [Key in keyof Section]?: (Section[Key] extends Setting<infer Value> ? Value : Given<Section[Key]>) | undefined;
+  readonly [Key in keyof Section]?:
+    | (Section[Key] extends Setting<infer Value> ? Value : Given<Section[Key]>)
+    | undefined;
 };
 
 /** Names of the systems that this design comes from. They are not accepted; the error says ours. */

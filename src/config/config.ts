@@ -1,5 +1,5 @@
-import { deriveTiming, type Timing } from "../election/core/timing.js";
 import { parseRole, type Role } from "../election/core/names.js";
+import { deriveTiming, type Timing } from "../election/core/timing.js";
 import { type Catalogue, catalogue, type Given, type Values } from "./catalogue.js";
 import { readSettings } from "./read-settings.js";
 import { badSetting, durationMs } from "./setting.js";
@@ -36,10 +36,14 @@ export function resolveConfig(options: ConfigOptions, ownConnection: boolean): C
     throw badSetting("cluster.enabled = true needs a server database that the nodes share: set store.url.");
   }
   if (cluster.enabled && store.poolSize < 2) {
-    throw badSetting(`store.pool_size (${store.poolSize}) must be at least 2 in a cluster: reads would wait behind a transaction.`);
+    throw badSetting(
+      `store.pool_size (${store.poolSize}) must be at least 2 in a cluster: reads would wait behind a transaction.`,
+    );
   }
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(store.schema)) {
-    throw badSetting(`store.schema ("${store.schema}") must be 1 to 63 of the characters a-z, 0-9 and "_", not starting with a digit.`);
+    throw badSetting(
+      `store.schema ("${store.schema}") must be 1 to 63 of the characters a-z, 0-9 and "_", not starting with a digit.`,
+    );
   }
   const timing = deriveTiming({
     heartbeatMs: cluster.heartbeatSeconds * 1000,
@@ -65,7 +69,8 @@ function readLockKeys(roles: Readonly<Record<string, RoleSettings>>): ReadonlyMa
   for (const [name, settings] of Object.entries(roles)) {
     const role = parseRole(name);
     for (const key of Object.keys(settings)) {
-      if (key !== "lockKey") throw badSetting(`roles.${name}.${key} is not a setting. Did you mean roles.${name}.lock_key?`);
+      if (key !== "lockKey")
+        throw badSetting(`roles.${name}.${key} is not a setting. Did you mean roles.${name}.lock_key?`);
     }
     if (settings.lockKey === undefined) continue;
     const safe = typeof settings.lockKey === "bigint" || Number.isSafeInteger(settings.lockKey);

@@ -16,7 +16,12 @@ export function readSettings<Section extends SectionShape>(section: Section, giv
   return { values: values as Values<Section>, stated };
 }
 
-function readSection(section: SectionShape, given: unknown, path: string, stated: Set<string>): Record<string, unknown> {
+function readSection(
+  section: SectionShape,
+  given: unknown,
+  path: string,
+  stated: Set<string>,
+): Record<string, unknown> {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw badSetting(`${path.slice(0, -1) || "the options"} must be a section of settings.`);
   }
@@ -43,7 +48,9 @@ function isSetting(entry: Setting<unknown> | SectionShape): entry is Setting<unk
 
 function readValue(setting: Setting<unknown>, value: unknown, name: string): unknown {
   if (name === "store.backend" && value === "sqlserver") {
-    throw badSetting('store.backend = "sqlserver" does not exist yet: use "postgres", or "embedded" to try things out.');
+    throw badSetting(
+      'store.backend = "sqlserver" does not exist yet: use "postgres", or "embedded" to try things out.',
+    );
   }
   const read = setting.read(value);
   if ("value" in read) return read.value;

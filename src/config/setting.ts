@@ -24,7 +24,9 @@ export function integer(fallback: number, range: { min: number; max: number }, d
     fallback,
     doc,
     read: (given) =>
-      typeof given === "number" && Number.isInteger(given) && given >= range.min && given <= range.max ? ok(given) : { mustBe },
+      typeof given === "number" && Number.isInteger(given) && given >= range.min && given <= range.max
+        ? ok(given)
+        : { mustBe },
   };
 }
 
@@ -34,7 +36,9 @@ export function seconds(fallback: number, range: { min: number; max: number }, d
     fallback,
     doc,
     read: (given) =>
-      typeof given === "number" && Number.isFinite(given) && given >= range.min && given <= range.max ? ok(given) : { mustBe },
+      typeof given === "number" && Number.isFinite(given) && given >= range.min && given <= range.max
+        ? ok(given)
+        : { mustBe },
   };
 }
 
@@ -66,7 +70,9 @@ export function duration(fallback: string, doc: string): Setting<string> {
     fallback,
     doc,
     read: (given) =>
-      typeof given === "string" && durationMs(given) !== null ? ok(given) : { mustBe: 'a duration like "500ms", "5s" or "1m"' },
+      typeof given === "string" && durationMs(given) !== null
+        ? ok(given)
+        : { mustBe: 'a duration like "500ms", "5s" or "1m"' },
   };
 }
 

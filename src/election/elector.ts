@@ -220,7 +220,13 @@ export class Elector {
   private acquire({ role, id, timeoutMs, ...wishes }: Extract<Effect, { kind: "acquire" }>): void {
     const { holder } = this.current.settings;
     const sentAt = this.clock.mono();
-    const request = { holder, terms: wishes.terms, sessions: wishes.sessions, acquireDelayMs: wishes.acquireDelayMs, evidence: wishes.evidence };
+    const request = {
+      holder,
+      terms: wishes.terms,
+      sessions: wishes.sessions,
+      acquireDelayMs: wishes.acquireDelayMs,
+      evidence: wishes.evidence,
+    };
     this.campaign(role)
       ?.acquire(request, timeoutMs)
       .then((reply) => {

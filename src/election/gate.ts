@@ -27,7 +27,12 @@ export class Gate {
   /** Kept after the end: a guard that held null would let everything pass. */
   private lastEpoch: Epoch | null = null;
 
-  constructor(options: { readonly role: Role; readonly nodeId: NodeId; readonly clock: Clock; readonly onBlocked: () => void }) {
+  constructor(options: {
+    readonly role: Role;
+    readonly nodeId: NodeId;
+    readonly clock: Clock;
+    readonly onBlocked: () => void;
+  }) {
     this.role = options.role;
     this.nodeId = options.nodeId;
     this.clock = options.clock;

@@ -96,7 +96,9 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   async stepDown(options: { readonly to?: string } = {}): Promise<void> {
     const { term } = this;
     if (term === null) {
-      throw new NotLeaderError(`Node "${this.holder.nodeId}" does not lead role "${this.name}", so it cannot step down.`);
+      throw new NotLeaderError(
+        `Node "${this.holder.nodeId}" does not lead role "${this.name}", so it cannot step down.`,
+      );
     }
     const to = options.to === undefined ? null : await this.checkSuccessor(options.to);
     const ended = this.ending(term.epoch as Epoch);
@@ -120,7 +122,8 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     const successor = nodes.find((node) => node.nodeId === to);
     const { nodeTimeoutMs } = this.elector.state.settings.timing;
     if (successor === undefined || successor.status !== "active" || successor.heartbeatAgeMs > nodeTimeoutMs) {
-      const state = successor === undefined ? "is not known here" : `is ${successor.status}, or has not been heard of lately`;
+      const state =
+        successor === undefined ? "is not known here" : `is ${successor.status}, or has not been heard of lately`;
       throw new HoldfastError("BAD_SETTINGS", `Node "${to}" cannot take over role "${this.name}": it ${state}.`);
     }
     return successor.nodeId;
@@ -174,7 +177,12 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   }
 
   onChanged(view: LeaseView): void {
-    this.emit("changed", { role: this.name, epoch: view.epoch, leaderId: view.holder, reason: view.holder === null ? "vacant" : "elected" });
+    this.emit("changed", {
+      role: this.name,
+      epoch: view.epoch,
+      leaderId: view.holder,
+      reason: view.holder === null ? "vacant" : "elected",
+    });
   }
 
   private run(fn: LeadFunction<Tx>, term: LeaderTerm<Tx>, work: LeaderWork): void {
@@ -193,7 +201,9 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   private stopWork(epoch: Epoch, reason: string): void {
     const { work } = this;
     if (work === null || work.signal.aborted) return;
-    const ended = new NotLeaderError(`Leadership of role "${this.name}" under epoch ${epoch} ended: ${reason}.`, { reason });
+    const ended = new NotLeaderError(`Leadership of role "${this.name}" under epoch ${epoch} ended: ${reason}.`, {
+      reason,
+    });
     work
       .stop(ended)
       .then(() => this.elector.dispatch({ kind: "workSettled", role: this.name, epoch }))

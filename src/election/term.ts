@@ -59,6 +59,9 @@ export class LeaderTerm<Tx> {
   async verify(): Promise<void> {
     this.require();
     if (await this.store.verify(this.fence)) return;
-    throw new NotLeaderError(`Epoch ${this.epoch} of role "${this.role}" no longer leads.`, { role: this.role, epoch: this.epoch });
+    throw new NotLeaderError(`Epoch ${this.epoch} of role "${this.role}" no longer leads.`, {
+      role: this.role,
+      epoch: this.epoch,
+    });
   }
 }

@@ -1,7 +1,7 @@
+import type { EndReason, SessionPath } from "../election/core/elector-state.js";
 import type { Holder, LeaseView, NodeSessions, Sighting } from "../election/core/lease.js";
 import type { AcquireRequest } from "../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../election/core/messages.js";
-import type { EndReason, SessionPath } from "../election/core/elector-state.js";
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
 import type { NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
 

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import type { Clock } from "../election/clock.js";
+import { readClock } from "../election/clock.js";
 import { type ElectorState, leaseRemainingMs } from "../election/core/elector-state.js";
 import type { AcquireReply, LinkName } from "../election/core/messages.js";
 import type { Epoch, NodeId, Role } from "../election/core/names.js";
 import { trustRemainingMs } from "../election/core/trust.js";
-import { readClock } from "../election/clock.js";
 import type { ElectionMetrics, ElectionReading } from "./metrics.js";
 
 /** Turns what elections do into log lines and metrics. Each line of a transition has role, epoch, node_id and reason. */
@@ -17,7 +17,12 @@ export class ElectionObserver {
   private lastStepAt: number | null = null;
   private warned = "";
 
-  constructor(options: { readonly log: Logger; readonly metrics: ElectionMetrics; readonly nodeId: NodeId; readonly clock: Clock }) {
+  constructor(options: {
+    readonly log: Logger;
+    readonly metrics: ElectionMetrics;
+    readonly nodeId: NodeId;
+    readonly clock: Clock;
+  }) {
     this.log = options.log;
     this.metrics = options.metrics;
     this.nodeId = options.nodeId;
@@ -45,7 +50,10 @@ export class ElectionObserver {
     this.metrics.acquired.inc({ role });
     if (reason === "evidence" || reason === "expired") this.metrics.failovers.inc({ role });
     if (reason !== "first") this.metrics.failoverSeconds.observe({ role }, gapMs / 1000);
-    this.log.info({ role, epoch: epoch.toString(), node_id: this.nodeId, reason, gap_ms: Math.round(gapMs) }, "elected");
+    this.log.info(
+      { role, epoch: epoch.toString(), node_id: this.nodeId, reason, gap_ms: Math.round(gapMs) },
+      "elected",
+    );
   }
 
   lost(role: Role, epoch: Epoch, reason: string): void {
@@ -66,11 +74,17 @@ export class ElectionObserver {
   }
 
   workFailed(role: Role, epoch: Epoch, error: unknown): void {
-    this.log.error({ role, epoch: epoch.toString(), node_id: this.nodeId, err: error, reason: "work_failed" }, "the work of the leader failed");
+    this.log.error(
+      { role, epoch: epoch.toString(), node_id: this.nodeId, err: error, reason: "work_failed" },
+      "the work of the leader failed",
+    );
   }
 
   evidenceRefused(role: Role, reason: string): void {
-    this.log.info({ role, node_id: this.nodeId, reason }, "the leader's lock came without evidence of a crash; waiting for its lease");
+    this.log.info(
+      { role, node_id: this.nodeId, reason },
+      "the leader's lock came without evidence of a crash; waiting for its lease",
+    );
   }
 
   acquireReplied(role: Role, reply: AcquireReply, durationMs: number): void {
@@ -82,7 +96,10 @@ export class ElectionObserver {
         "this is another database than the one that wrote the lease; nobody leads until old trust has run out",
       );
     } else if (reply.kind === "blocked") {
-      this.log.warn({ role, node_id: this.nodeId, reason: "blocked" }, "something holds the fence or the lease row; trying again");
+      this.log.warn(
+        { role, node_id: this.nodeId, reason: "blocked" },
+        "something holds the fence or the lease row; trying again",
+      );
     }
   }
 
@@ -108,7 +125,8 @@ export class ElectionObserver {
   reaped(report: { readonly ended: number; readonly refused: number }): void {
     this.metrics.sessionsEnded.inc(report.ended);
     this.metrics.sessionsNotEnded.inc(report.refused);
-    if (report.ended > 0) this.log.warn({ node_id: this.nodeId, ended: report.ended }, "ended the sessions of frozen nodes");
+    if (report.ended > 0)
+      this.log.warn({ node_id: this.nodeId, ended: report.ended }, "ended the sessions of frozen nodes");
     if (report.refused > 0) {
       this.trouble("may not end the sessions of frozen nodes", `${report.refused} belong to another database role`);
     }

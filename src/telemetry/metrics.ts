@@ -47,12 +47,20 @@ export class ElectionMetrics {
     this.elections = counter("leader_elections_total", "Attempts of this node to acquire the role.", ["role"]);
     this.acquired = counter("leader_acquired_total", "Times this node was elected.", ["role"]);
     this.lost = counter("leader_lost_total", "Terms of this node that ended, by reason.", ["role", "reason"]);
-    this.failovers = counter("leader_failovers_total", "Takeovers by this node from a leader that did not release.", ["role"]);
+    this.failovers = counter("leader_failovers_total", "Takeovers by this node from a leader that did not release.", [
+      "role",
+    ]);
     this.gateBlocked = counter("gate_blocked_total", "Actions that the gate refused.", ["role"]);
     this.fenceRejected = counter("fence_rejected_total", "Transactions that the database refused as stale.", ["role"]);
-    this.leaderless = counter("cluster_leaderless_seconds_total", "Time without a leader, as far as this node saw.", ["role"]);
+    this.leaderless = counter("cluster_leaderless_seconds_total", "Time without a leader, as far as this node saw.", [
+      "role",
+    ]);
     this.sessionsEnded = counter("stale_sessions_ended_total", "Sessions of frozen nodes that this node ended.", []);
-    this.sessionsNotEnded = counter("stale_sessions_refused_total", "Sessions that this node was not allowed to end.", []);
+    this.sessionsNotEnded = counter(
+      "stale_sessions_refused_total",
+      "Sessions that this node was not allowed to end.",
+      [],
+    );
     this.acquireSeconds = new Histogram({
       name: `${prefix}leader_acquire_seconds`,
       help: "Duration of an acquire request.",
@@ -92,13 +100,24 @@ export class ElectionMetrics {
     gauge("leader_is_leader", "1 while this node's gate for the role is open.", (r) => (r.isLeader ? 1 : 0));
     gauge("leader_epoch", "The role's epoch as this node last saw it.", (r) => Number(r.epoch));
     gauge("leader_tenure_seconds", "How long this node has led the role.", (r) => r.tenureSeconds);
-    gauge("leader_trust_remaining_seconds", "How long the last confirmed renewal is still worth.", (r) => r.trustRemainingSeconds);
+    gauge(
+      "leader_trust_remaining_seconds",
+      "How long the last confirmed renewal is still worth.",
+      (r) => r.trustRemainingSeconds,
+    );
     gauge("leader_heartbeat_age_seconds", "Time since the last answered beat was sent.", (r) => r.heartbeatAgeSeconds);
   }
 
   addRole(role: Role, reading: () => ElectionReading): void {
     this.readings.set(role, reading);
-    for (const counter of [this.elections, this.acquired, this.failovers, this.gateBlocked, this.fenceRejected, this.leaderless]) {
+    for (const counter of [
+      this.elections,
+      this.acquired,
+      this.failovers,
+      this.gateBlocked,
+      this.fenceRejected,
+      this.leaderless,
+    ]) {
       counter.inc({ role }, 0);
     }
     for (const reason of lossReasons) this.lost.inc({ role, reason }, 0);

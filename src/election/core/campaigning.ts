@@ -90,7 +90,16 @@ function ask(ctx: StepContext, role: RoleState): void {
   const terms: LeaseTerms = { ...settings.terms, evidenceGraceMs: graceMs(ctx.state) };
   const sessions: NodeSessions = sessionsOf(ctx);
   const { acquireDelayMs } = settings.timing;
-  ctx.effects.push({ kind: "acquire", role: role.role, id: request.id, terms, sessions, evidence, acquireDelayMs, timeoutMs });
+  ctx.effects.push({
+    kind: "acquire",
+    role: role.role,
+    id: request.id,
+    terms,
+    sessions,
+    evidence,
+    acquireDelayMs,
+    timeoutMs,
+  });
 }
 
 export function sessionsOf(ctx: StepContext): NodeSessions {
@@ -223,7 +232,14 @@ export function onNotice(ctx: StepContext, role: RoleState, notice: Notice): voi
   const { view } = role;
   if (view === null || role.term !== null || notice.epoch < view.epoch) return;
   if (notice.kind === "released" && notice.epoch === view.epoch) {
-    see(ctx, role, { ...view, holder: null, incarnation: null, holderUrl: null, remainingMs: 0, reservedFor: notice.to });
+    see(ctx, role, {
+      ...view,
+      holder: null,
+      incarnation: null,
+      holderUrl: null,
+      remainingMs: 0,
+      reservedFor: notice.to,
+    });
     return;
   }
   // A new leader needs a new heir: look soon, but not all at the same moment.

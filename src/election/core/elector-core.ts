@@ -1,6 +1,25 @@
-import { mayLead, onAcquireReply, onCampaignLost, onNotice, onWaitReply, planCampaign, see, sessionsOf } from "./campaigning.js";
+import {
+  mayLead,
+  onAcquireReply,
+  onCampaignLost,
+  onNotice,
+  onWaitReply,
+  planCampaign,
+  see,
+  sessionsOf,
+} from "./campaigning.js";
 import { draftOf, type ElectorState, initialRole, type RoleState } from "./elector-state.js";
-import { applyRenewal, beginDrain, endOverrun, endUntrusted, failWork, pulseIntervalMs, releaseLease, settleWork, shutGates } from "./leading.js";
+import {
+  applyRenewal,
+  beginDrain,
+  endOverrun,
+  endUntrusted,
+  failWork,
+  pulseIntervalMs,
+  releaseLease,
+  settleWork,
+  shutGates,
+} from "./leading.js";
 import type { BeatOrder, BeatReply, Effect, Input, LinkName } from "./messages.js";
 import type { Role } from "./names.js";
 import { nextWake } from "./schedule.js";

@@ -35,13 +35,7 @@ export interface PendingRequest {
   readonly deadline: number;
 }
 
-export type EndReason =
-  | LossReason
-  | "trust_ran_out"
-  | "stepped_down"
-  | "draining"
-  | "work_failed"
-  | "drain_overrun";
+export type EndReason = LossReason | "trust_ran_out" | "stepped_down" | "draining" | "work_failed" | "drain_overrun";
 
 /** A stretch of leadership. It ends once, with a reason, and its epoch is never renewed again. */
 export interface Term {

@@ -5,7 +5,10 @@ import type { Epoch, NodeId, Role, SessionRef } from "./names.js";
 import type { Trust } from "./trust.js";
 
 /** The elector's connections: one for beats and locks, one witness, and one for each role it campaigns for. */
-export type LinkName = { readonly kind: "lock" } | { readonly kind: "witness" } | { readonly kind: "campaign"; readonly role: Role };
+export type LinkName =
+  | { readonly kind: "lock" }
+  | { readonly kind: "witness" }
+  | { readonly kind: "campaign"; readonly role: Role };
 
 /** What a beat asks for one role, beside the registry's row and the view of every lease (R12). */
 export interface BeatOrder {
@@ -40,7 +43,13 @@ export type WaitReply =
   | { readonly kind: "unheld" };
 
 export type AcquireReply =
-  | { readonly kind: "acquired"; readonly epoch: Epoch; readonly cause: AcquireCause; readonly gapMs: number; readonly view: LeaseView }
+  | {
+      readonly kind: "acquired";
+      readonly epoch: Epoch;
+      readonly cause: AcquireCause;
+      readonly gapMs: number;
+      readonly view: LeaseView;
+    }
   | { readonly kind: "held"; readonly view: LeaseView; readonly remainingMs: number }
   | { readonly kind: "reserved"; readonly remainingMs: number }
   | { readonly kind: "stalled" }
@@ -65,7 +74,13 @@ export type Input =
   | { readonly kind: "failed"; readonly link: LinkName; readonly id: number }
   /** Somebody said that the role changed hands. A hint that saves waiting, never an authority (R9). */
   | { readonly kind: "noticed"; readonly role: Role; readonly notice: Notice }
-  | { readonly kind: "stepDown"; readonly role: Role; readonly to: NodeId | null; readonly reason: EndReason; readonly coolMs: number }
+  | {
+      readonly kind: "stepDown";
+      readonly role: Role;
+      readonly to: NodeId | null;
+      readonly reason: EndReason;
+      readonly coolMs: number;
+    }
   /** All work of a term has ended. */
   | { readonly kind: "workSettled"; readonly role: Role; readonly epoch: Epoch }
   | { readonly kind: "workFailed"; readonly role: Role; readonly epoch: Epoch }
@@ -79,14 +94,51 @@ export type Notice =
 export type Effect =
   | { readonly kind: "open"; readonly link: LinkName }
   | { readonly kind: "close"; readonly link: LinkName }
-  | { readonly kind: "beat"; readonly id: number; readonly orders: readonly BeatOrder[]; readonly sessions: NodeSessions; readonly timeoutMs: number }
+  | {
+      readonly kind: "beat";
+      readonly id: number;
+      readonly orders: readonly BeatOrder[];
+      readonly sessions: NodeSessions;
+      readonly timeoutMs: number;
+    }
   | { readonly kind: "pulse"; readonly id: number; readonly timeoutMs: number }
-  | { readonly kind: "wait"; readonly role: Role; readonly id: number; readonly prior: Sighting | null; readonly sliceMs: number; readonly timeoutMs: number }
-  | { readonly kind: "acquire"; readonly role: Role; readonly id: number; readonly terms: LeaseTerms; readonly sessions: NodeSessions; readonly evidence: EvidenceClaim | null; readonly acquireDelayMs: number; readonly timeoutMs: number }
-  | { readonly kind: "release"; readonly role: Role; readonly epoch: Epoch; readonly to: NodeId | null; readonly reserveMs: number; readonly dropLock: boolean; readonly reason: EndReason }
+  | {
+      readonly kind: "wait";
+      readonly role: Role;
+      readonly id: number;
+      readonly prior: Sighting | null;
+      readonly sliceMs: number;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly kind: "acquire";
+      readonly role: Role;
+      readonly id: number;
+      readonly terms: LeaseTerms;
+      readonly sessions: NodeSessions;
+      readonly evidence: EvidenceClaim | null;
+      readonly acquireDelayMs: number;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly kind: "release";
+      readonly role: Role;
+      readonly epoch: Epoch;
+      readonly to: NodeId | null;
+      readonly reserveMs: number;
+      readonly dropLock: boolean;
+      readonly reason: EndReason;
+    }
   /** End the sessions of frozen nodes that still hold a lock of these roles (R7). */
   | { readonly kind: "reap"; readonly roles: readonly Role[] }
-  | { readonly kind: "elected"; readonly role: Role; readonly epoch: Epoch; readonly trust: Trust; readonly cause: AcquireCause; readonly gapMs: number }
+  | {
+      readonly kind: "elected";
+      readonly role: Role;
+      readonly epoch: Epoch;
+      readonly trust: Trust;
+      readonly cause: AcquireCause;
+      readonly gapMs: number;
+    }
   /** Leadership is being given up: stop admitting work, abort the signal, report when the work has settled. */
   | { readonly kind: "draining"; readonly role: Role; readonly epoch: Epoch; readonly reason: EndReason }
   | { readonly kind: "ended"; readonly role: Role; readonly epoch: Epoch; readonly reason: EndReason }

@@ -1,5 +1,20 @@
-import { type Holder, type Lease, type LeaseView, type NodeSessions, type Sighting, vacantLease, viewOf } from "../../election/core/lease.js";
-import { type AcquireRequest, decideAcquire, decideRelease, decideRenew, type ReleaseRequest, type SessionFacts } from "../../election/core/lease-rules.js";
+import {
+  type Holder,
+  type Lease,
+  type LeaseView,
+  type NodeSessions,
+  type Sighting,
+  vacantLease,
+  viewOf,
+} from "../../election/core/lease.js";
+import {
+  type AcquireRequest,
+  decideAcquire,
+  decideRelease,
+  decideRenew,
+  type ReleaseRequest,
+  type SessionFacts,
+} from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatAnswer, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../../election/core/names.js";
 import type { Transition } from "../contract.js";
@@ -228,7 +243,13 @@ export class MemoryDatabase {
   advanceEpoch(role: Role, to: Epoch): Epoch {
     const lease = this.lease(role);
     const epoch = (to > lease.epoch ? to : lease.epoch + 1n) as Epoch;
-    this.leases.set(role, { ...vacantLease(role), epoch, identity: this.identity, expiresAt: this.now() + lease.ttlMs, ttlMs: lease.ttlMs });
+    this.leases.set(role, {
+      ...vacantLease(role),
+      epoch,
+      identity: this.identity,
+      expiresAt: this.now() + lease.ttlMs,
+      ttlMs: lease.ttlMs,
+    });
     this.record(role, "advanced", "operator", { previous: lease.holder, gapMs: null });
     return epoch;
   }
@@ -278,6 +299,15 @@ export class MemoryDatabase {
   ): void {
     const { epoch, holder } = this.lease(role);
     const nodeId = event === "elected" ? holder : detail.previous;
-    this.history.push({ role, epoch, event, reason, nodeId, previousNodeId: detail.previous, gapMs: detail.gapMs, at: this.now() });
+    this.history.push({
+      role,
+      epoch,
+      event,
+      reason,
+      nodeId,
+      previousNodeId: detail.previous,
+      gapMs: detail.gapMs,
+      at: this.now(),
+    });
   }
 }

@@ -30,11 +30,10 @@ export class PostgresCampaignSession implements CampaignSession {
 
   async wait(prior: Sighting | null, sliceMs: number): Promise<WaitReply> {
     try {
-      const rows = await this.client.query<{ reply: WaitJson }>(`select ${this.schema}.wait_for_lock($1, $2, $3) as reply`, [
-        this.role,
-        prior === null ? null : JSON.stringify(writeSighting(prior)),
-        Math.ceil(sliceMs),
-      ]);
+      const rows = await this.client.query<{ reply: WaitJson }>(
+        `select ${this.schema}.wait_for_lock($1, $2, $3) as reply`,
+        [this.role, prior === null ? null : JSON.stringify(writeSighting(prior)), Math.ceil(sliceMs)],
+      );
       return readWait((rows[0] as { reply: WaitJson }).reply);
     } catch (error) {
       throw toHoldfastError(error, "waiting for a role's lock");
@@ -48,16 +47,19 @@ export class PostgresCampaignSession implements CampaignSession {
       });
     }, timeoutMs * patience);
     try {
-      const rows = await this.client.query<{ reply: AcquireJson }>(`select ${this.schema}.acquire($1, $2, $3) as reply`, [
-        this.role,
-        JSON.stringify(writeRequest(request, timeoutMs)),
-        request.evidence === null
-          ? null
-          : JSON.stringify({
-              ...writeSighting(request.evidence.sighting),
-              grace_served_ms: request.evidence.graceServedMs,
-            }),
-      ]);
+      const rows = await this.client.query<{ reply: AcquireJson }>(
+        `select ${this.schema}.acquire($1, $2, $3) as reply`,
+        [
+          this.role,
+          JSON.stringify(writeRequest(request, timeoutMs)),
+          request.evidence === null
+            ? null
+            : JSON.stringify({
+                ...writeSighting(request.evidence.sighting),
+                grace_served_ms: request.evidence.graceServedMs,
+              }),
+        ],
+      );
       const reply = readAcquire((rows[0] as { reply: AcquireJson }).reply);
       if (reply.kind === "acquired") this.announce(reply.epoch);
       return reply;

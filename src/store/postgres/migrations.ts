@@ -33,7 +33,10 @@ async function readMigration(name: string, from: URL): Promise<Migration> {
   const version = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1];
   const oldestCode = /^-- oldest-code: (\d+)$/m.exec(sql)?.[1];
   if (version === undefined || oldestCode === undefined) {
-    throw new HoldfastError("BROKEN_INVARIANT", `Migration ${name} needs a name like 0001_what.sql and an oldest-code line.`);
+    throw new HoldfastError(
+      "BROKEN_INVARIANT",
+      `Migration ${name} needs a name like 0001_what.sql and an oldest-code line.`,
+    );
   }
   return { version: Number(version), name, oldestCode: Number(oldestCode), sql };
 }
@@ -98,7 +101,11 @@ async function applyPending(client: ClientBase, schema: string, migrations: read
 }
 
 /** For `migrate = "check"`: refuses with the command to run, and changes nothing. */
-export async function checkMigrations(client: ClientBase, schema: string, migrations: readonly Migration[]): Promise<void> {
+export async function checkMigrations(
+  client: ClientBase,
+  schema: string,
+  migrations: readonly Migration[],
+): Promise<void> {
   const found = await inspect(client, schema);
   refuseTooNew(found, migrations, schema);
   if (found.version < migrations.length) {

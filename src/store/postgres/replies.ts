@@ -1,6 +1,6 @@
 import type { LeaseView, Sighting } from "../../election/core/lease.js";
-import type { AcquireReply, BeatAnswer, BeatReply, Notice, WaitReply } from "../../election/core/messages.js";
 import type { AcquireCause, VoidReason } from "../../election/core/lease-rules.js";
+import type { AcquireReply, BeatAnswer, BeatReply, Notice, WaitReply } from "../../election/core/messages.js";
 import { epochOf, type Incarnation, type NodeId, type Role, type SessionRef } from "../../election/core/names.js";
 
 /** How the JSON of our SQL functions reads in TypeScript. Its shapes are those of migrations/0001_election.sql. */
@@ -134,7 +134,8 @@ export function readNotice(payload: string): { role: Role; notice: Notice } | nu
     const epoch = epochOf(json.epoch);
     const role = json.role as Role;
     if (json.kind === "elected") return { role, notice: { kind: "elected", epoch } };
-    if (json.kind === "released") return { role, notice: { kind: "released", epoch, to: (json.to ?? null) as NodeId | null } };
+    if (json.kind === "released")
+      return { role, notice: { kind: "released", epoch, to: (json.to ?? null) as NodeId | null } };
     return null;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) return null;

@@ -1,8 +1,8 @@
 import { isIP, type Socket } from "node:net";
 import pg from "pg";
 import type { SessionPath } from "../../election/core/elector-state.js";
-import type { Timing } from "../../election/core/timing.js";
 import type { SessionRef } from "../../election/core/names.js";
+import type { Timing } from "../../election/core/timing.js";
 import type { SessionEvents } from "../contract.js";
 import { toHoldfastError } from "./sql-errors.js";
 
@@ -90,7 +90,8 @@ function wrap(client: pg.Client, found: Found, markEnded: () => void): ElectionC
   };
 }
 
-const streamOf = (client: pg.Client): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream;
+const streamOf = (client: pg.Client): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
 function destroy(client: pg.Client): void {
   streamOf(client).destroy();
@@ -135,7 +136,8 @@ function sameAddress(seenByServer: string, local: string | undefined): boolean {
  */
 async function configure(client: pg.Client, options: SessionOptions): Promise<void> {
   const { timing } = options;
-  const longestMs = options.purpose === "campaign" ? timing.heirSliceMs + timing.requestTimeoutMs : timing.requestTimeoutMs;
+  const longestMs =
+    options.purpose === "campaign" ? timing.heirSliceMs + timing.requestTimeoutMs : timing.requestTimeoutMs;
   const dropAfterSeconds = Math.ceil(timing.ttlMs / 1000);
   const settings: Record<string, string> = {
     application_name: `holdfast ${options.purpose} ${options.nodeId}`.slice(0, 63),

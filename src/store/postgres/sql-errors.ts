@@ -23,7 +23,17 @@ export function sqlStateOf(error: unknown): string | null {
   return error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null;
 }
 
-const awayCodes = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EPIPE", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
+const awayCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EPIPE",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+]);
 
 /** Turns whatever the driver threw into an error of the catalogue, keeping the cause. Passwords never enter the message. */
 export function toHoldfastError(error: unknown, doing: string): HoldfastError {
@@ -33,8 +43,11 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   if (state === null) {
     const code = (error as { code?: unknown } | null)?.code;
     const known = typeof code === "string" && awayCodes.has(code);
-    const hint = known || said.includes("timeout") ? "is the server up, and the address right?" : "the connection was lost";
-    return new HoldfastError("DATABASE_AWAY", `Cannot reach the database while ${doing} (${said || code}): ${hint}`, { cause: error });
+    const hint =
+      known || said.includes("timeout") ? "is the server up, and the address right?" : "the connection was lost";
+    return new HoldfastError("DATABASE_AWAY", `Cannot reach the database while ${doing} (${said || code}): ${hint}`, {
+      cause: error,
+    });
   }
   switch (state) {
     case sqlState.staleEpoch:
@@ -58,7 +71,11 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   }
   // Class 08: the connection; 57P0x: shutdown, crash, start-up; 53300: no connection left. All of them pass.
   if (state.startsWith("08") || state.startsWith("57P") || state === "53300") {
-    return new HoldfastError("DATABASE_AWAY", `The database is not available while ${doing}: ${said} (${state}).`, { cause: error });
+    return new HoldfastError("DATABASE_AWAY", `The database is not available while ${doing}: ${said} (${state}).`, {
+      cause: error,
+    });
   }
-  return new HoldfastError("DATABASE_REFUSED", `The database refused while ${doing}: ${said} (${state}).`, { cause: error });
+  return new HoldfastError("DATABASE_REFUSED", `The database refused while ${doing}: ${said} (${state}).`, {
+    cause: error,
+  });
 }

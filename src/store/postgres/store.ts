@@ -5,7 +5,16 @@ import { type Epoch, epochOf, type Incarnation, type NodeId, type Role } from ".
 import type { Timing } from "../../election/core/timing.js";
 import { HoldfastError, invariant } from "../../errors.js";
 import { type NodeReport, type NodeRow, type NodeStatus, parseNodeStatus } from "../../membership/node-row.js";
-import type { CampaignSession, FenceToken, LockSession, RoleOrder, SessionEvents, Store, Transition, WitnessSession } from "../contract.js";
+import type {
+  CampaignSession,
+  FenceToken,
+  LockSession,
+  RoleOrder,
+  SessionEvents,
+  Store,
+  Transition,
+  WitnessSession,
+} from "../contract.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
 import { openLockSession } from "./lock-session.js";
@@ -75,7 +84,10 @@ export class PostgresStore implements Store<pg.ClientBase> {
     await this.asking("joining", (client) => this.enter(client, report));
   }
 
-  private async enter(client: { query(text: string, values: unknown[]): Promise<unknown> }, report: NodeReport): Promise<void> {
+  private async enter(
+    client: { query(text: string, values: unknown[]): Promise<unknown> },
+    report: NodeReport,
+  ): Promise<void> {
     const answer = await client.query(`select ${this.schema}.join_node($1, $2) as taken_by`, [
       JSON.stringify(toRegistryJson(report)),
       Math.ceil(this.options.timing.nodeTimeoutMs),
@@ -177,10 +189,10 @@ export class PostgresStore implements Store<pg.ClientBase> {
 
   async advanceEpoch(role: Role, to: Epoch): Promise<Epoch> {
     return await this.asking("advancing an epoch", async (client) => {
-      const { rows } = await client.query<{ epoch: string }>(`select ${this.schema}.advance_epoch($1, $2)::text as epoch`, [
-        role,
-        to.toString(),
-      ]);
+      const { rows } = await client.query<{ epoch: string }>(
+        `select ${this.schema}.advance_epoch($1, $2)::text as epoch`,
+        [role, to.toString()],
+      );
       return epochOf(rows[0]?.epoch ?? "0");
     });
   }
