@@ -3,9 +3,9 @@ import type { Instant } from "./core/trust.js";
 
 /** The runtime's only way to time: three clocks and a timer. Tests put their own in its place. */
 export interface Clock {
-  mono(): number;
-  wall(): number;
-  boot(): number;
+  readonly mono: () => number;
+  readonly wall: () => number;
+  readonly boot: () => number;
   /** Calls `fire` at about this monotonic time; returns the way to take it back. */
   wakeAt(mono: number, fire: () => void): () => void;
 }

@@ -44,7 +44,7 @@ export class Elector {
   private readonly slots = new Map<string, Slot>();
   private readonly inbox: Input[] = [];
   private readonly releases = new Set<Promise<void>>();
-  private cancelWake: () => void = () => {};
+  private cancelWake: () => void = () => undefined;
   private stepping = false;
   private stopped = false;
 

@@ -12,7 +12,7 @@ export class LeaderWork {
 
   /** The error of the work itself is its owner's to handle; here only its end counts. */
   track(work: Promise<unknown>): void {
-    const settled = work.catch(() => {}).finally(() => this.running.delete(settled));
+    const settled = work.catch(() => undefined).finally(() => this.running.delete(settled));
     this.running.add(settled);
   }
 

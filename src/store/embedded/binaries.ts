@@ -78,7 +78,9 @@ export function linkLibraries(packageDir: string): void {
 }
 
 function readMajor(packageDir: string): number {
-  const { version } = JSON.parse(readFileSync(join(packageDir, "package.json"), "utf8")) as { readonly version: string };
+  const { version } = JSON.parse(readFileSync(join(packageDir, "package.json"), "utf8")) as {
+    readonly version: string;
+  };
   return Number.parseInt(version, 10);
 }
 

@@ -21,21 +21,38 @@ const defaults: Settings = {
   ...(process.platform === "linux" && { recovery_init_sync_method: "syncfs" }),
 };
 
-const reserved: ReadonlySet<string> = new Set(["port", "listen_addresses", "unix_socket_directories", "data_directory", "logging_collector"]);
+const reserved: ReadonlySet<string> = new Set([
+  "port",
+  "listen_addresses",
+  "unix_socket_directories",
+  "data_directory",
+  "logging_collector",
+]);
 
 /**
  * Writes postgresql.conf anew at every start. Settings go into this file and not on the command line, which every user of the
  * machine can read.
  */
 export async function writeConfiguration(pgdata: string, settings: Settings): Promise<void> {
-  const lines = Object.entries({ ...defaults, ...settings }).map(([name, value]) => `${checkedName(name)} = ${quote(value)}`);
+  const lines = Object.entries({ ...defaults, ...settings }).map(
+    ([name, value]) => `${checkedName(name)} = ${quote(value)}`,
+  );
   const text = ["# Written at every start of the embedded server; edits are lost.", ...lines, ""].join("\n");
   await writeFile(join(pgdata, "postgresql.conf"), text, { mode: 0o600 });
 }
 
 /** What nobody may change, not by ALTER SYSTEM either. Only this machine can reach the server. */
 export function fixedArguments(port: number): readonly string[] {
-  return ["-c", `listen_addresses=${loopback}`, "-c", `port=${port}`, "-c", "unix_socket_directories=", "-c", "logging_collector=off"];
+  return [
+    "-c",
+    `listen_addresses=${loopback}`,
+    "-c",
+    `port=${port}`,
+    "-c",
+    "unix_socket_directories=",
+    "-c",
+    "logging_collector=off",
+  ];
 }
 
 function checkedName(name: string): string {

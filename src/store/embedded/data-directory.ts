@@ -21,7 +21,11 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new HoldfastError("EMBEDDED_FAILED", `The data directory ${path} cannot be made: ${(cause as Error).message}`, { cause });
+    throw new HoldfastError(
+      "EMBEDDED_FAILED",
+      `The data directory ${path} cannot be made: ${(cause as Error).message}`,
+      { cause },
+    );
   }
   const root = await realpath(path);
   if (existsSync(join(root, "PG_VERSION"))) {
@@ -58,7 +62,10 @@ export async function checkMajor(directory: DataDirectory, major: number): Promi
 export async function ensurePassword(directory: DataDirectory): Promise<string> {
   if (existsSync(directory.password)) return (await readFile(directory.password, "utf8")).trim();
   if (existsSync(directory.pgdata)) {
-    throw new HoldfastError("EMBEDDED_FAILED", `${directory.password} is missing, and without it nobody can log in to ${directory.pgdata}.`);
+    throw new HoldfastError(
+      "EMBEDDED_FAILED",
+      `${directory.password} is missing, and without it nobody can log in to ${directory.pgdata}.`,
+    );
   }
   const password = randomBytes(24).toString("base64url");
   const draft = `${directory.password}.new`;

@@ -27,7 +27,11 @@ async function initdbHalfway(): Promise<number> {
     pid = readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .map(Number)
-      .find((candidate) => argumentsOf(candidate)[0]?.endsWith("/initdb") && argumentsOf(candidate).includes(`--pgdata=${join(dataDir, draft)}`));
+      .find(
+        (candidate) =>
+          argumentsOf(candidate)[0]?.endsWith("/initdb") &&
+          argumentsOf(candidate).includes(`--pgdata=${join(dataDir, draft)}`),
+      );
     return pid !== undefined;
   }, 15_000);
   if (pid === undefined) throw new Error("No initdb was seen");
@@ -58,16 +62,19 @@ test.runIf(onLinux)("a killed initdb fails the start, and the next one begins af
   await expectUsable();
 });
 
-test.runIf(onLinux)("an owner killed together with its initdb leaves half a directory that the next start does not use", async () => {
-  using owner = spawnOwner({ dataDir });
-  const initdb = await initdbHalfway();
-  owner.child.kill("SIGSTOP");
-  process.kill(initdb, "SIGKILL");
-  owner.child.kill("SIGKILL");
-  await owner.exited;
-  expect(readdirSync(dataDir).some((name) => name.startsWith("data.new-"))).toBe(true);
-  await expectUsable();
-});
+test.runIf(onLinux)(
+  "an owner killed together with its initdb leaves half a directory that the next start does not use",
+  async () => {
+    using owner = spawnOwner({ dataDir });
+    const initdb = await initdbHalfway();
+    owner.child.kill("SIGSTOP");
+    process.kill(initdb, "SIGKILL");
+    owner.child.kill("SIGKILL");
+    await owner.exited;
+    expect(readdirSync(dataDir).some((name) => name.startsWith("data.new-"))).toBe(true);
+    await expectUsable();
+  },
+);
 
 test.runIf(onLinux)("an initdb does not outlive its owner", async () => {
   using owner = spawnOwner({ dataDir });

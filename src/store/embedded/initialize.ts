@@ -3,8 +3,8 @@ import { open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Binaries } from "./binaries.js";
 import type { DataDirectory } from "./data-directory.js";
-import { type LaunchOptions, launch } from "./launch.js";
 import { failureWithLog } from "./failure.js";
+import { type LaunchOptions, launch } from "./launch.js";
 import type { LogFile } from "./log-file.js";
 
 export const superuser = "holdfast";
@@ -38,7 +38,10 @@ export async function initialize(options: InitializeOptions): Promise<void> {
   }
 }
 
-async function runInitdb({ binaries, directory, launchOptions, log, durable, timeoutMs }: InitializeOptions, draft: string): Promise<void> {
+async function runInitdb(
+  { binaries, directory, launchOptions, log, durable, timeoutMs }: InitializeOptions,
+  draft: string,
+): Promise<void> {
   const command = [
     binaries.initdb,
     `--pgdata=${draft}`,
@@ -68,7 +71,8 @@ function syncArguments(durable: boolean): readonly string[] {
 
 async function removeDrafts(directory: DataDirectory): Promise<void> {
   for (const name of await readdir(directory.root)) {
-    if (name.startsWith(draftPrefix)) await rm(join(directory.root, name), { recursive: true, force: true, maxRetries: 5 });
+    if (name.startsWith(draftPrefix))
+      await rm(join(directory.root, name), { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

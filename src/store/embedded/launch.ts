@@ -27,7 +27,11 @@ export interface Launched {
 /** Runs one of PostgreSQL's programs: not as root, in a session of its own, and never longer than this process lives. */
 export function launch(command: readonly string[], options: LaunchOptions): Launched {
   const { runAs, lifeline, logFd } = options;
-  const [program = "", ...args] = [...(runAs.kind === "namespace" ? namespaceCommand : []), ...lifelineCommand(lifeline), ...command];
+  const [program = "", ...args] = [
+    ...(runAs.kind === "namespace" ? namespaceCommand : []),
+    ...lifelineCommand(lifeline),
+    ...command,
+  ];
   const child = spawn(program, args, {
     cwd: options.cwd,
     // A session of its own keeps the terminal's Ctrl-C away: this process decides when and how the server stops.

@@ -37,8 +37,12 @@ function send(signal: NodeJS.Signals, pid: number, pgdata: string): void {
 }
 
 function stillRuns(pgdata: string, pid: number | undefined, cause?: unknown): HoldfastError {
-  return new HoldfastError("EMBEDDED_FAILED", `A PostgreSQL server left behind on ${pgdata}, process ${pid}, does not stop: end it by hand.`, {
-    cause,
-    details: { pid },
-  });
+  return new HoldfastError(
+    "EMBEDDED_FAILED",
+    `A PostgreSQL server left behind on ${pgdata}, process ${pid}, does not stop: end it by hand.`,
+    {
+      cause,
+      details: { pid },
+    },
+  );
 }

@@ -31,7 +31,9 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
 });
 
-async function startOwner(options: Partial<OwnerOptions> = {}): Promise<{ readonly owner: EmbeddedOwner; readonly url: string; readonly pid: number }> {
+async function startOwner(
+  options: Partial<OwnerOptions> = {},
+): Promise<{ readonly owner: EmbeddedOwner; readonly url: string; readonly pid: number }> {
   owner = spawnOwner({ dataDir: join(dataDir, "server"), ...options });
   const message = await owner.next();
   if (message.kind !== "ready") throw new Error(JSON.stringify(message));
@@ -125,7 +127,13 @@ test("the server of another living process is left alone, and that process is na
 test.runIf(onLinux && asRoot)("a server that was left behind without an owner is ended by the next start", async () => {
   await (await startEmbedded({ dataDir })).stop();
   const pgdata = join(dataDir, "data");
-  const [program = "", ...args] = [...namespaceCommand, findBinaries().postgres, "-D", pgdata, ...fixedArguments(await pickFreePort())];
+  const [program = "", ...args] = [
+    ...namespaceCommand,
+    findBinaries().postgres,
+    "-D",
+    pgdata,
+    ...fixedArguments(await pickFreePort()),
+  ];
   const left = spawn(program, args, { stdio: "ignore" });
   const exited = once(left, "exit");
   expect(await waitUntil(() => readPidFile(pgdata)?.status === "ready", 15_000)).toBe(true);

@@ -15,14 +15,23 @@ beforeEach(async () => {
 afterEach(() => rm(directory.root, { recursive: true }));
 
 test("a directory owned by a living process is refused, by its pid", () => {
-  writeFileSync(directory.owner, JSON.stringify({ pid: process.ppid, mark: processMark(process.ppid), claim: "theirs" }));
+  writeFileSync(
+    directory.owner,
+    JSON.stringify({ pid: process.ppid, mark: processMark(process.ppid), claim: "theirs" }),
+  );
   expect(() => takeOwnership(directory)).toThrow(
-    expect.objectContaining({ code: "EMBEDDED_FAILED", message: expect.stringContaining(`in use by process ${process.ppid}:`) }),
+    expect.objectContaining({
+      code: "EMBEDDED_FAILED",
+      message: expect.stringContaining(`in use by process ${process.ppid}:`),
+    }),
   );
 });
 
 test.each([
-  ["whose pid now belongs to another process", JSON.stringify({ pid: process.ppid, mark: "an earlier process", claim: "theirs" })],
+  [
+    "whose pid now belongs to another process",
+    JSON.stringify({ pid: process.ppid, mark: "an earlier process", claim: "theirs" }),
+  ],
   ["that a power loss left empty", ""],
 ])("a record %s does not stand in the way", (_, record) => {
   writeFileSync(directory.owner, record);

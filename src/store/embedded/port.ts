@@ -24,7 +24,12 @@ export async function isPortTaken(port: number): Promise<boolean> {
   return await new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EADDRINUSE") resolve(true);
-      else reject(new HoldfastError("EMBEDDED_FAILED", `Port ${port} on ${loopback} cannot be used: ${error.message}`, { cause: error }));
+      else
+        reject(
+          new HoldfastError("EMBEDDED_FAILED", `Port ${port} on ${loopback} cannot be used: ${error.message}`, {
+            cause: error,
+          }),
+        );
     });
     server.listen({ host: loopback, port, exclusive: true }, () => server.close(() => resolve(false)));
   });

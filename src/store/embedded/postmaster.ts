@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
 import { fixedArguments } from "./configuration.js";
+import { failureWithLog } from "./failure.js";
 import { type Exit, type Launched, type LaunchOptions, launch } from "./launch.js";
 import type { LogFile } from "./log-file.js";
 import { readPidFile } from "./pid-file.js";
 import { isPortTaken, loopback, pickFreePort } from "./port.js";
 import { shutDown } from "./shutdown.js";
-import { failureWithLog } from "./failure.js";
 import { waitUntil } from "./wait-until.js";
 
 /** The server's main process, which accepts connections. */
@@ -41,7 +41,8 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     const port = options.port || (await pickFreePort());
     const outcome = await startOnce(options, port);
     if (outcome.kind === "ready") return { ...outcome.launched, pid: outcome.pid, port };
-    if (outcome.kind === "silent") throw failureWithLog(`The embedded PostgreSQL on ${pgdata} was not ready after ${timeoutMs} ms`, undefined, log);
+    if (outcome.kind === "silent")
+      throw failureWithLog(`The embedded PostgreSQL on ${pgdata} was not ready after ${timeoutMs} ms`, undefined, log);
     if (await isPortTaken(port)) {
       if (!options.port && attempt < portAttempts) continue;
       throw portTaken(port);

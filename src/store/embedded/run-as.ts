@@ -24,7 +24,10 @@ export const namespaceCommand: readonly string[] = ["unshare", "--user", `--map-
 export async function chooseRunAs(directory: DataDirectory): Promise<RunAs> {
   if (process.getuid?.() !== 0) return { kind: "self" };
   if (process.platform !== "linux") {
-    throw new HoldfastError("EMBEDDED_UNSUPPORTED", "The embedded PostgreSQL does not run as root on this platform: start this program as an ordinary user.");
+    throw new HoldfastError(
+      "EMBEDDED_UNSUPPORTED",
+      "The embedded PostgreSQL does not run as root on this platform: start this program as an ordinary user.",
+    );
   }
   const { uid, gid } = await stat(existsSync(directory.pgdata) ? directory.pgdata : directory.root);
   if (uid !== 0) return { kind: "user", uid, gid };
@@ -72,7 +75,10 @@ async function firstUnsearchable(runAs: RunAs, directories: readonly string[]): 
   const script = 'for d; do test -x "$d" || { printf %s "$d"; break; }; done';
   const shell = ["/bin/sh", "-c", script, "sh", ...directories];
   const [program = "", ...args] = runAs.kind === "namespace" ? [...namespaceCommand, ...shell] : shell;
-  const { stdout } = await run(program, args, { cwd: "/", ...(runAs.kind === "user" && { uid: runAs.uid, gid: runAs.gid }) });
+  const { stdout } = await run(program, args, {
+    cwd: "/",
+    ...(runAs.kind === "user" && { uid: runAs.uid, gid: runAs.gid }),
+  });
   return stdout === "" ? undefined : stdout;
 }
 

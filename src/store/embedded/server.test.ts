@@ -24,7 +24,9 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
 });
 
-async function start(options: { port?: number; settings?: Record<string, string>; startTimeoutMs?: number } = {}): Promise<EmbeddedServer> {
+async function start(
+  options: { port?: number; settings?: Record<string, string>; startTimeoutMs?: number } = {},
+): Promise<EmbeddedServer> {
   const server = await startEmbedded({ dataDir, ...options });
   servers.push(server);
   return server;
@@ -39,7 +41,10 @@ function runs(pid: number): boolean {
 }
 
 async function show(url: string, setting: string): Promise<unknown> {
-  return await withClient(url, async (client) => (await client.query(`SELECT current_setting($1) AS value`, [setting])).rows[0].value);
+  return await withClient(
+    url,
+    async (client) => (await client.query(`SELECT current_setting($1) AS value`, [setting])).rows[0].value,
+  );
 }
 
 test("a new directory becomes a durable UTF-8 server that sorts by code point", async () => {
@@ -48,7 +53,9 @@ test("a new directory becomes a durable UTF-8 server that sorts by code point", 
   expect(await show(url, "synchronous_commit")).toBe("on");
   expect(await show(url, "max_connections")).toBe("100");
   const { rows } = await withClient(url, (client) =>
-    client.query("SELECT pg_encoding_to_char(encoding) AS encoding, datlocprovider AS provider, datlocale AS locale FROM pg_database WHERE datname = 'postgres'"),
+    client.query(
+      "SELECT pg_encoding_to_char(encoding) AS encoding, datlocprovider AS provider, datlocale AS locale FROM pg_database WHERE datname = 'postgres'",
+    ),
   );
   expect(rows).toEqual([{ encoding: "UTF8", provider: "b", locale: "C.UTF-8" }]);
 });
@@ -59,16 +66,21 @@ test("it is reached with the password only, and from this machine only", async (
   wrong.password = "guess";
   await expect(withClient(wrong.href, async () => undefined)).rejects.toMatchObject({ code: "28P01" });
 
-  const outward = Object.values(networkInterfaces()).flatMap((addresses) => addresses?.filter(({ internal, family }) => !internal && family === "IPv4") ?? []);
+  const outward = Object.values(networkInterfaces()).flatMap(
+    (addresses) => addresses?.filter(({ internal, family }) => !internal && family === "IPv4") ?? [],
+  );
   for (const { address } of outward) {
-    await expect(withClient(`postgres://holdfast@${address}:${port}/postgres`, async () => undefined)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(
+      withClient(`postgres://holdfast@${address}:${port}/postgres`, async () => undefined),
+    ).rejects.toMatchObject({ code: "ECONNREFUSED" });
   }
   expect(await show(url, "listen_addresses")).toBe("127.0.0.1");
 
   const passwordFile = join(dataDir, "password");
   expect(statSync(passwordFile).mode & 0o777).toBe(0o600);
   expect(readFileSync(passwordFile, "utf8").trim()).toBe(new URL(url).password);
-  if (process.platform === "linux") expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain(new URL(url).password);
+  if (process.platform === "linux")
+    expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain(new URL(url).password);
 });
 
 test("a stopped server is gone, and the next start finds its data and its password", async () => {
@@ -125,7 +137,9 @@ test("a start waits for a session that outlives its killed server", async () => 
   try {
     const starting = start();
     const log = join(dataDir, "postgres.log");
-    expect(await waitUntil(() => readFileSync(log, "utf8").includes("pre-existing shared memory block"), 15_000)).toBe(true);
+    expect(await waitUntil(() => readFileSync(log, "utf8").includes("pre-existing shared memory block"), 15_000)).toBe(
+      true,
+    );
     process.kill(session, "SIGCONT");
     const second = await starting;
     expect(processMark(session)).toBeUndefined();
@@ -183,7 +197,10 @@ test("the files of another major version are refused by both numbers", async () 
 
 test("the directory of another PostgreSQL server is not touched", async () => {
   writeFileSync(join(dataDir, "PG_VERSION"), "18\n");
-  await expect(start()).rejects.toMatchObject({ code: "EMBEDDED_FAILED", message: expect.stringContaining("another PostgreSQL server") });
+  await expect(start()).rejects.toMatchObject({
+    code: "EMBEDDED_FAILED",
+    message: expect.stringContaining("another PostgreSQL server"),
+  });
 });
 
 test("a failed start carries what PostgreSQL wrote about it", async () => {

@@ -3,6 +3,7 @@ import type { HoldfastError } from "../../errors.js";
 import { type Binaries, findBinaries } from "./binaries.js";
 import { type Settings, writeConfiguration } from "./configuration.js";
 import { checkMajor, type DataDirectory, ensurePassword, openDataDirectory } from "./data-directory.js";
+import { failureWithLog } from "./failure.js";
 import { initialize, superuser } from "./initialize.js";
 import type { LaunchOptions } from "./launch.js";
 import { endLeftBehindServer } from "./left-behind.js";
@@ -13,7 +14,6 @@ import { loopback } from "./port.js";
 import { type Postmaster, startPostmaster } from "./postmaster.js";
 import { chooseRunAs, grantAccess } from "./run-as.js";
 import { type StopMode, shutDown } from "./shutdown.js";
-import { failureWithLog } from "./failure.js";
 
 export interface EmbeddedOptions {
   /** Made if it does not exist. All that the server keeps is below it, its password and its log too. */
@@ -72,7 +72,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
-async function startOwned(options: EmbeddedOptions, binaries: Binaries, directory: DataDirectory, log: LogFile): Promise<Postmaster> {
+async function startOwned(
+  options: EmbeddedOptions,
+  binaries: Binaries,
+  directory: DataDirectory,
+  log: LogFile,
+): Promise<Postmaster> {
   const { port, settings = {}, startTimeoutMs: timeoutMs = defaultStartTimeoutMs } = options;
   const { pgdata } = directory;
   const stalePid = await endLeftBehindServer(pgdata);
@@ -107,7 +112,10 @@ function describeServer(postmaster: Postmaster, { directory, password, log, letG
   const exited = postmaster.exited.then((exit): ServerExit => {
     const outcome: ServerExit = asked
       ? { kind: "stopped" }
-      : { kind: "failed", error: failureWithLog(`The embedded PostgreSQL on ${directory.root} ended by itself`, exit, log) };
+      : {
+          kind: "failed",
+          error: failureWithLog(`The embedded PostgreSQL on ${directory.root} ended by itself`, exit, log),
+        };
     letGo();
     return outcome;
   });

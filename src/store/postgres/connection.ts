@@ -19,7 +19,8 @@ export function connectionOf(config: Config, url: string): pg.ClientConfig {
 function tlsOf(config: Config, url: string): pg.ClientConfig["ssl"] | null {
   const { store } = config;
   const host = url === "" ? store.server : hostOf(url);
-  const local = host === "" || host.startsWith("/") || host === "localhost" || host === "::1" || /^127\./.test(host);
+  const local =
+    host === "" || host.startsWith("/") || host === "localhost" || host === "::1" || host.startsWith("127.");
   if (!config.statedTls) {
     if (url.includes("sslmode=")) return null;
     if (local) return false;

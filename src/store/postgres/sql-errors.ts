@@ -41,8 +41,8 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   const state = sqlStateOf(error);
   const said = error instanceof Error ? error.message : String(error);
   if (state === null) {
-    const code = (error as { code?: unknown } | null)?.code;
-    const known = typeof code === "string" && awayCodes.has(code);
+    const code = (error as { code?: string } | null)?.code ?? "";
+    const known = awayCodes.has(code);
     const hint =
       known || said.includes("timeout") ? "is the server up, and the address right?" : "the connection was lost";
     return new HoldfastError("DATABASE_AWAY", `Cannot reach the database while ${doing} (${said || code}): ${hint}`, {

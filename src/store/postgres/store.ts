@@ -153,7 +153,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   openLock(events: SessionEvents): Promise<LockSession> {
     const owner = {
       report: () => this.reportOrFail(),
-      rejoin: (client: ElectionClient) => this.enter(client as never, this.reportOrFail()),
+      rejoin: (client: ElectionClient) => this.enter(client, this.reportOrFail()),
     };
     return openLockSession(this.session("lock"), owner, events);
   }
