@@ -33,9 +33,20 @@ export interface EmbeddedOwner extends Disposable {
 
 export const ownerScript = script;
 
-export function spawnOwner({ dataDir, prefix = [], env = {}, modulePath = builtServer, scriptPath = script }: OwnerOptions): EmbeddedOwner {
+export function spawnOwner({
+  dataDir,
+  prefix = [],
+  env = {},
+  modulePath = builtServer,
+  scriptPath = script,
+}: OwnerOptions): EmbeddedOwner {
   const [program = "", ...args] = [...prefix, process.execPath, scriptPath, modulePath, dataDir];
-  const child = spawn(program, args, { cwd: "/", detached: true, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(program, args, {
+    cwd: "/",
+    detached: true,
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const exited = once(child, "exit");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {

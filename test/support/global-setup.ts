@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbedded } from "../../src/store/embedded/server.js";
+import { migrate, readMigrations } from "../../src/store/postgres/migrations.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -17,16 +18,24 @@ declare module "vitest" {
 const template = "holdfast_template";
 
 /** Brings the template to what every test database starts from. Each test clones it, so this runs once. */
-async function prepareTemplate(_url: string): Promise<void> {
-  // The migrations go here.
+async function prepareTemplate(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await migrate(client, "holdfast", await readMigrations());
+  } finally {
+    await client.end();
+  }
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), "holdfast-test-"));
-  const server = await startEmbedded({ dataDir, settings: { max_connections: "400" } }).catch(async (error: unknown) => {
-    await rm(dataDir, { recursive: true, force: true });
-    throw error;
-  });
+  const server = await startEmbedded({ dataDir, settings: { max_connections: "400" } }).catch(
+    async (error: unknown) => {
+      await rm(dataDir, { recursive: true, force: true });
+      throw error;
+    },
+  );
   await makeTemplate(server.url);
   project.provide("postgresUrl", server.url);
   project.provide("postgresTemplate", template);

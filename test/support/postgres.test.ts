@@ -26,7 +26,9 @@ test("a server of one's own keeps its URL and its data over a restart and a cras
   await server.crash();
   expect(await server.exited).toMatchObject({ kind: "failed" });
   await server.start({ max_connections: "11" });
-  const { rows } = await withClient(server.url, (client) => client.query("SELECT n, current_setting('max_connections') AS max FROM kept"));
+  const { rows } = await withClient(server.url, (client) =>
+    client.query("SELECT n, current_setting('max_connections') AS max FROM kept"),
+  );
   expect(rows).toEqual([{ n: 7, max: "11" }]);
 });
 
@@ -48,18 +50,23 @@ test("a replica follows its primary, and takes over on a new timeline", async ()
   await using replica = await startReplica(primary);
   await withClient(primary.url, (client) => client.query("INSERT INTO log VALUES ('after the copy')"));
   await replica.caughtUp();
-  const lines = async () => (await withClient(replica.url, (client) => client.query("SELECT line FROM log"))).rows.map(({ line }) => line);
+  const lines = async () =>
+    (await withClient(replica.url, (client) => client.query("SELECT line FROM log"))).rows.map(({ line }) => line);
   expect(await lines()).toEqual(["before the copy", "after the copy"]);
   const { rows: senders } = await withClient(primary.url, (client) =>
     client.query("SELECT application_name AS name, state, sync_state FROM pg_stat_replication"),
   );
   expect(senders).toEqual([{ name: replica.name, state: "streaming", sync_state: "async" }]);
-  await expect(withClient(replica.url, (client) => client.query("INSERT INTO log VALUES ('too early')"))).rejects.toMatchObject({ code: "25006" });
+  await expect(
+    withClient(replica.url, (client) => client.query("INSERT INTO log VALUES ('too early')")),
+  ).rejects.toMatchObject({ code: "25006" });
 
   await primary.crash();
   await replica.promote();
   await withClient(replica.url, (client) => client.query("INSERT INTO log VALUES ('as primary')"));
   expect(await lines()).toEqual(["before the copy", "after the copy", "as primary"]);
-  const { rows: timeline } = await withClient(replica.url, (client) => client.query("SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline"));
+  const { rows: timeline } = await withClient(replica.url, (client) =>
+    client.query("SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline"),
+  );
   expect(timeline).toEqual([{ timeline: "00000002" }]);
 });

@@ -19,7 +19,9 @@ export interface TestDatabase extends AsyncDisposable {
 export async function createTestDatabase({ template }: { readonly template?: string } = {}): Promise<TestDatabase> {
   const serverUrl = inject("postgresUrl");
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await withClient(serverUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template ?? inject("postgresTemplate")}`));
+  await withClient(serverUrl, (client) =>
+    client.query(`CREATE DATABASE ${name} TEMPLATE ${template ?? inject("postgresTemplate")}`),
+  );
   const url = new URL(serverUrl);
   url.pathname = name;
   const drop = async () => {

@@ -19,8 +19,23 @@ type Primary = Pick<TestServer, "url" | "port" | "dataDir">;
 const deadlineMs = 20_000;
 
 /** What PostgreSQL makes anew at its start, or must not share with the server that it is a copy of. */
-const leftOut: ReadonlySet<string> = new Set(["postmaster.pid", "postmaster.opts", "backup_label", "standby.signal", "postgresql.auto.conf.tmp"]);
-const emptied: ReadonlySet<string> = new Set(["pg_wal", "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans"]);
+const leftOut: ReadonlySet<string> = new Set([
+  "postmaster.pid",
+  "postmaster.opts",
+  "backup_label",
+  "standby.signal",
+  "postgresql.auto.conf.tmp",
+]);
+const emptied: ReadonlySet<string> = new Set([
+  "pg_wal",
+  "pg_replslot",
+  "pg_dynshmem",
+  "pg_notify",
+  "pg_serial",
+  "pg_snapshots",
+  "pg_stat_tmp",
+  "pg_subtrans",
+]);
 
 /** Copies the running primary and starts the copy. */
 export async function startReplica(primary: Primary): Promise<Replica> {
@@ -79,7 +94,10 @@ async function caughtUp(primary: Primary, replica: TestServer): Promise<void> {
   });
   const arrived = await withClient(replica.url, (client) =>
     waitUntil(async () => {
-      const { rows } = await client.query<{ there: boolean }>("SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS there", [lsn]);
+      const { rows } = await client.query<{ there: boolean }>(
+        "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS there",
+        [lsn],
+      );
       return rows[0]?.there ?? false;
     }, deadlineMs),
   );
@@ -87,6 +105,8 @@ async function caughtUp(primary: Primary, replica: TestServer): Promise<void> {
 }
 
 async function promote(replica: TestServer): Promise<void> {
-  const { rows } = await withClient(replica.url, (client) => client.query<{ done: boolean }>("SELECT pg_promote(true, 20) AS done"));
+  const { rows } = await withClient(replica.url, (client) =>
+    client.query<{ done: boolean }>("SELECT pg_promote(true, 20) AS done"),
+  );
   if (rows[0]?.done !== true) throw new Error(`The replica on port ${replica.port} was not promoted in time`);
 }
