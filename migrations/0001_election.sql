@@ -312,6 +312,9 @@ declare
   v_sighting jsonb;
   v_locked boolean := false;
 begin
+  if current_setting('server_version_num')::integer < 150000 then
+    return '{"kind": "unheld"}'; -- Before 15 the statistics come late: a kill could look like a crash.
+  end if;
   perform pg_stat_clear_snapshot();
   select * into v_lease from :"schema".leases where role = p_role;
   if :"schema".session_alive(v_lease.lock_session) and :"schema".session_alive(v_lease.witness_session)

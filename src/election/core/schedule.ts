@@ -10,7 +10,8 @@ export function nextWake(ctx: StepContext): number {
   const moments: number[] = [];
   addLink(moments, state.lock);
   if (state.lock.kind === "open") {
-    addLink(moments, state.witness);
+    // Behind a pooler no witness is ever opened, so there is nothing to wake up for.
+    if (state.path !== "pooled") addLink(moments, state.witness);
     if (state.beat.request === null) moments.push(state.beat.nextAt);
     if (pulseIntervalMs(ctx) !== null && state.pulse.request === null) moments.push(state.pulse.nextAt);
   }
@@ -43,7 +44,9 @@ function addRole(ctx: StepContext, role: RoleState, moments: number[]): void {
   }
   const attempting = campaign.attemptAt !== null;
   if (attempting || role.isHeir) {
+    // While the link is being opened there is nothing to wake up for: its end or its opening is an input.
     if (campaign.link.kind === "closed") moments.push(campaign.link.retryAt);
+    else if (campaign.link.kind === "opening") return;
     else if (campaign.attemptAt !== null) moments.push(campaign.attemptAt);
     else if (waitsForLock(ctx, role)) moments.push(campaign.waitAt);
   }

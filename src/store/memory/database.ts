@@ -44,6 +44,9 @@ interface Waiter {
 
 type LockName = "lock" | "heir";
 
+/** A session ends because its client is gone, or because an administrator ended it. */
+export type SessionEnd = "client" | "killed";
+
 /**
  * A database in memory: one lease row a role, sessions that own locks, and a clock that the caller owns. Every method is
  * one committed transaction. It knows nothing of networks: the simulator and the store in memory put those around it.
@@ -56,7 +59,7 @@ export class MemoryDatabase {
   /** How many sessions an administrator has ended. */
   kills = 0;
   private readonly rules: LeaseRules;
-  private readonly sessions = new Set<SessionRef>();
+  private readonly sessions = new Map<SessionRef, (cause: SessionEnd) => void>();
   private readonly locks = new Map<string, SessionRef>();
   private readonly waiters = new Map<Role, Waiter>();
   private readonly fenced = new Set<FencedTransaction>();
@@ -69,12 +72,13 @@ export class MemoryDatabase {
   }
 
   ensureRole(role: Role): void {
-    if (!this.leases.has(role)) this.leases.set(role, vacantLease(role));
+    // A new row is stamped too: a replica that lost the first election must not grant its epoch again (R3).
+    if (!this.leases.has(role)) this.leases.set(role, { ...vacantLease(role), identity: this.identity });
   }
 
-  openSession(): SessionRef {
+  openSession(onEnd: (cause: SessionEnd) => void = () => undefined): SessionRef {
     const ref = `session-${++this.sessionCount}` as SessionRef;
-    this.sessions.add(ref);
+    this.sessions.set(ref, onEnd);
     return ref;
   }
 
@@ -83,9 +87,12 @@ export class MemoryDatabase {
   }
 
   /** The session ends, its locks are free, and whoever waits for one gets it. */
-  endSession(ref: SessionRef, cause: "client" | "killed" = "client"): void {
-    if (!this.sessions.delete(ref)) return;
+  endSession(ref: SessionRef, cause: SessionEnd = "client"): void {
+    const onEnd = this.sessions.get(ref);
+    if (onEnd === undefined) return;
+    this.sessions.delete(ref);
     if (cause === "killed") this.kills += 1;
+    onEnd(cause);
     for (const [role, waiter] of this.waiters) if (waiter.session === ref) this.waiters.delete(role);
     for (const [name, owner] of this.locks) if (owner === ref) this.locks.delete(name);
     for (const role of this.leases.keys()) this.grantWaiting(role);
