@@ -39,7 +39,7 @@ test("a killed session takes the others with it, while the server lives on", asy
   await bystander.connect();
   await killOneSession(server.url);
   expect(await ended).toMatchObject({ message: "Connection terminated unexpectedly" });
-  await server.stop();
+  await server.stop("immediate");
   // It would be "failed" had the server ended with its session.
   expect(await server.exited).toEqual({ kind: "stopped" });
 });

@@ -1,0 +1,130 @@
+import { expect } from "vitest";
+import type { NodeOptions } from "../../src/node.js";
+import { waitUntil } from "../../src/store/embedded/wait-until.js";
+import type { NodeProcess } from "./node-process.js";
+import { withClient } from "./postgres.js";
+
+type ClusterOptions = NonNullable<NodeOptions["cluster"]>;
+
+/** Short enough to wait for a lease in a test, long enough for a busy machine. */
+export const quick = {
+  heartbeatSeconds: 0.25,
+  leaderFenceTimeoutSeconds: 1.5,
+  leaderLeaseTtlSeconds: 2,
+  nodeTimeoutSeconds: 1.5,
+} as const satisfies ClusterOptions;
+
+export const quickTtlMs = quick.leaderLeaseTtlSeconds * 1000;
+
+/** Settings of one node of a cluster. */
+export function clusterNode(
+  url: string,
+  nodeId: string,
+  cluster: ClusterOptions = {},
+  store: NonNullable<NodeOptions["store"]> = {},
+): NodeOptions {
+  return { store: { url, ...store }, cluster: { enabled: true, nodeId, ...cluster } };
+}
+
+export interface LeaseRow {
+  readonly epoch: bigint;
+  readonly holder: string | null;
+  readonly expiresAt: number;
+  readonly lockSession: string | null;
+  readonly witnessSession: string | null;
+  readonly reservedFor: string | null;
+}
+
+/** A role's row, times in milliseconds of the database's clock. */
+export async function leaseOf(url: string, role = "scheduler"): Promise<LeaseRow> {
+  return await withClient(url, async (client) => {
+    const { rows } = await client.query(
+      `SELECT epoch, holder, extract(epoch FROM expires_at)::float8 * 1000 AS expires_at, lock_session, witness_session, reserved_for
+       FROM holdfast.leases WHERE role = $1`,
+      [role],
+    );
+    const row = rows[0];
+    return {
+      epoch: BigInt(row.epoch),
+      holder: row.holder,
+      expiresAt: row.expires_at,
+      lockSession: row.lock_session,
+      witnessSession: row.witness_session,
+      reservedFor: row.reserved_for,
+    };
+  });
+}
+
+export interface HistoryRow {
+  readonly epoch: bigint;
+  readonly event: string;
+  readonly reason: string;
+  readonly nodeId: string | null;
+  readonly previousNodeId: string | null;
+  /** Milliseconds of the database's clock. */
+  readonly at: number;
+}
+
+/** A role's history, oldest first. */
+export async function historyOf(url: string, role = "scheduler"): Promise<readonly HistoryRow[]> {
+  return await withClient(url, async (client) => {
+    const { rows } = await client.query(
+      `SELECT epoch, event, reason, node_id, previous_node_id, extract(epoch FROM at)::float8 * 1000 AS at
+       FROM holdfast.history WHERE role = $1 ORDER BY id`,
+      [role],
+    );
+    return rows.map((row) => ({
+      epoch: BigInt(row.epoch),
+      event: row.event,
+      reason: row.reason,
+      nodeId: row.node_id,
+      previousNodeId: row.previous_node_id,
+      at: row.at,
+    }));
+  });
+}
+
+/** Waits until some node waits for the leader's lock as its heir, and says which. */
+export async function heirOf(url: string, role = "scheduler"): Promise<string> {
+  let heir = "";
+  const found = await withClient(url, (client) =>
+    waitUntil(async () => {
+      const { rows } = await client.query<{ name: string }>(
+        `SELECT substr(a.application_name, length('holdfast campaign ') + 1) AS name
+         FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN holdfast.leases r
+           ON l.classid = ((r.lock_key >> 32) & 4294967295)::oid AND l.objid = (r.lock_key & 4294967295)::oid
+         WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database() AND r.role = $1`,
+        [role],
+      );
+      heir = rows[0]?.name ?? "";
+      return heir !== "";
+    }, 20_000),
+  );
+  if (!found) throw new Error(`Nobody became heir of ${role}`);
+  return heir;
+}
+
+/** G3, from the recorded acts: no node acted under an epoch after another one had acted under a newer epoch. */
+export async function expectNoOverlap(...nodes: readonly NodeProcess[]): Promise<void> {
+  const spans = new Map<string, { role: string; epoch: bigint; firstAfter: bigint; lastBefore: bigint }>();
+  for (const node of nodes) {
+    for (const { role, epoch, before, after } of await node.acts()) {
+      const key = `${role} ${epoch}`;
+      const span = spans.get(key);
+      if (span === undefined) spans.set(key, { role, epoch, firstAfter: after, lastBefore: before });
+      else {
+        if (after < span.firstAfter) span.firstAfter = after;
+        if (before > span.lastBefore) span.lastBefore = before;
+      }
+    }
+  }
+  const overlaps: string[] = [];
+  for (const older of spans.values()) {
+    for (const newer of spans.values()) {
+      if (older.role !== newer.role || older.epoch >= newer.epoch || older.lastBefore <= newer.firstAfter) continue;
+      const ms = Number(older.lastBefore - newer.firstAfter) / 1e6;
+      overlaps.push(`epoch ${older.epoch} of ${older.role} acted ${ms} ms after epoch ${newer.epoch} had begun`);
+    }
+  }
+  expect(overlaps).toEqual([]);
+}
