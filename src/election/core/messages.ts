@@ -10,7 +10,10 @@ export type LinkName =
   | { readonly kind: "witness" }
   | { readonly kind: "campaign"; readonly role: Role };
 
-/** What a beat asks for one role, beside the registry's row and the view of every lease (R12). */
+/**
+ * What a beat asks for one role, beside the registry's row and the view of every lease (R12). A lock is ordered to be taken
+ * only by a session that does not hold it, and dropped only by one that does: databases count what a session takes twice.
+ */
 export interface BeatOrder {
   readonly role: Role;
   readonly renew: Epoch | null;

@@ -3,7 +3,7 @@ import { readPidFile } from "./pid-file.js";
 import { servesDirectory } from "./process-identity.js";
 import { waitUntil } from "./wait-until.js";
 
-const fastShutdownMs = 30_000;
+const fastShutdownMs = 10_000;
 const immediateShutdownMs = 10_000;
 
 /**
