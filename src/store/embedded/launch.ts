@@ -37,7 +37,8 @@ export function launch(command: readonly string[], options: LaunchOptions): Laun
     // A session of its own keeps the terminal's Ctrl-C away: this process decides when and how the server stops.
     detached: true,
     // Nothing of the caller's environment: PGDATA, PGOPTIONS or a foreign locale would change what runs.
-    env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC", ...options.env },
+    // biome-ignore lint/style/noProcessEnv: PATH is where the operating system's own programs are, no setting of ours.
+    env: { PATH: process.env.PATH ?? "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC", ...options.env },
     stdio: ["ignore", logFd, logFd, lifeline === "guardian" ? "pipe" : "ignore"],
     ...(runAs.kind === "user" && { uid: runAs.uid, gid: runAs.gid }),
   });

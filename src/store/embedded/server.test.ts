@@ -206,7 +206,7 @@ test("the directory of another PostgreSQL server is not touched", async () => {
 test("a failed start carries what PostgreSQL wrote about it", async () => {
   await expect(start({ settings: { no_such_setting: "1" } })).rejects.toMatchObject({
     code: "EMBEDDED_FAILED",
-    message: expect.stringMatching(/did not start[^]*unrecognized configuration parameter "no_such_setting"/),
+    message: expect.stringMatching(/did not start[\s\S]*unrecognized configuration parameter "no_such_setting"/),
   });
 });
 

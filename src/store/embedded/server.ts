@@ -93,7 +93,7 @@ async function startOwned(
     ...(stalePid !== undefined && { env: { PG_GRANDPARENT_PID: String(stalePid) } }),
   };
   if (!existsSync(pgdata)) {
-    await initialize({ binaries, directory, launchOptions, log, durable: settings["fsync"] !== "off", timeoutMs });
+    await initialize({ binaries, directory, launchOptions, log, durable: settings.fsync !== "off", timeoutMs });
   }
   await checkMajor(directory, binaries.major);
   await writeConfiguration(pgdata, settings);
