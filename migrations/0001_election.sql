@@ -571,8 +571,9 @@ begin
 end
 $$;
 
--- R7: the sessions of nodes whose beat is stale that still hold the lock or the heir's lock of these roles.
-create function :"schema".reap(p_roles text[], p_node_timeout_ms integer) returns jsonb
+-- R7: the sessions of nodes whose beat is stale that still hold the lock or the heir's lock of these roles. Never those of
+-- the node that asks: its own beat is stale, too, when it has just thawed.
+create function :"schema".reap(p_node text, p_roles text[], p_node_timeout_ms integer) returns jsonb
 language plpgsql as $$
 declare
   v_stale record;
@@ -586,7 +587,7 @@ begin
     cross join lateral unnest(array[:"schema".key_owner(l.lock_key), :"schema".key_owner(l.heir_key)]) o(pid)
     join pg_stat_activity a on a.pid = o.pid
     join :"schema".nodes n on n.lock_session = :"schema".session_ref(a.pid, a.backend_start)
-    where l.role = any (p_roles)
+    where l.role = any (p_roles) and n.node_id <> p_node
       and n.last_heartbeat < clock_timestamp() - p_node_timeout_ms * interval '1 millisecond'
   loop
     if :"schema".end_session(v_stale.pid, v_stale.backend_start) then

@@ -16,12 +16,14 @@ export class PostgresWitnessSession implements WitnessSession {
   readonly path;
   private readonly client: ElectionClient;
   private readonly schema: string;
+  private readonly nodeId: string;
 
-  private constructor(client: ElectionClient, schema: string) {
+  private constructor(client: ElectionClient, schema: string, nodeId: string) {
     this.ref = client.ref;
     this.path = client.path;
     this.client = client;
     this.schema = schema;
+    this.nodeId = nodeId;
   }
 
   static async open(
@@ -38,7 +40,7 @@ export class PostgresWitnessSession implements WitnessSession {
       const rows = await client.query<{ channel: string }>(`select channel from ${schema}.meta`);
       // A hash in hexadecimal: nothing to quote.
       await client.query(`listen ${rows[0]?.channel ?? ""}`);
-      return new PostgresWitnessSession(client, schema);
+      return new PostgresWitnessSession(client, schema, options.nodeId);
     } catch (error) {
       client.close();
       throw toHoldfastError(error, "opening the witness session");
@@ -46,7 +48,8 @@ export class PostgresWitnessSession implements WitnessSession {
   }
 
   async reap(roles: readonly Role[], nodeTimeoutMs: number): Promise<ReapReport> {
-    const rows = await this.client.query<{ report: ReapReport }>(`select ${this.schema}.reap($1, $2) as report`, [
+    const rows = await this.client.query<{ report: ReapReport }>(`select ${this.schema}.reap($1, $2, $3) as report`, [
+      this.nodeId,
       roles,
       Math.ceil(nodeTimeoutMs),
     ]);
