@@ -17,7 +17,7 @@ type Act =
   | { readonly kind: "becomeAnother" };
 
 const player = fc.constantFrom<0 | 1>(0, 1);
-const behind = fc.constantFrom(0, 0, 0, 1, -1);
+const behind = fc.constantFrom(0, 0, 0, 0, 0, 1, -1);
 const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 5,
@@ -30,12 +30,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("renew" as const), by: player, behind }) },
   {
-    weight: 3,
+    weight: 5,
     arbitrary: fc.record({
       kind: fc.constant("release" as const),
       by: player,
       behind,
-      to: fc.constantFrom(null, null, "a", "b"),
+      to: fc.constantFrom(null, "a", "b"),
     }),
   },
   {
@@ -145,9 +145,9 @@ describe("the two stores", () => {
   });
 
   it("answer alike, whatever two nodes do", { timeout: 120_000 }, async () => {
-    const runs = process.env.HOLDFAST_LONG === "1" ? 500 : 60;
+    const run = process.env.HOLDFAST_LONG === "1" ? { numRuns: 600 } : { numRuns: 120, seed: 20 };
     const seen = new Set<string>();
-    const alike = fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 14 }), async (acts) => {
+    const alike = fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 24 }), async (acts) => {
       await memory.reset();
       await postgres.reset();
       for (const each of acts) {
@@ -156,7 +156,7 @@ describe("the two stores", () => {
         expect(await postgres.do(each)).toEqual(expected);
       }
     });
-    await fc.assert(alike, { numRuns: runs, seed: 20 });
+    await fc.assert(alike, run);
     const acquired = ["first", "released", "handover", "expired"].map((cause) => `acquire acquired: ${cause}`);
     for (const outcome of [...acquired, "acquire held", "acquire reserved", "acquire stalled", "acquire quarantined"]) {
       expect(seen).toContain(outcome);

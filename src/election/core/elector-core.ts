@@ -249,7 +249,8 @@ function requestTimeoutMs(ctx: StepContext): number {
 function orderFor(ctx: StepContext, role: RoleState): BeatOrder {
   const locks = ctx.state.path !== "pooled";
   const leads = role.term !== null;
-  const wantsHeir = locks && mayLead(ctx, role);
+  // R10: a node that is to wait before it leads must not be the one that takes over first.
+  const wantsHeir = locks && ctx.state.settings.timing.acquireDelayMs === 0 && mayLead(ctx, role);
   return {
     role: role.role,
     renew: role.term?.epoch ?? null,

@@ -74,8 +74,7 @@ export function decideAcquire(
   }
   if (lease.expiresAt > now + lease.ttlMs) {
     // The database's clock was stepped back. A full TTL from now covers all trust that can still exist.
-    const write = { ...lease, expiresAt: now + lease.ttlMs };
-    return { kind: "held", remainingMs: lease.ttlMs, write };
+    return { kind: "held", remainingMs: lease.ttlMs, write: clamp(lease, now) };
   }
   if (lease.expiresAt > now) return decideRunning(lease, request, facts);
 
@@ -90,6 +89,13 @@ export function decideAcquire(
   const cause = lease.holder !== null ? "expired" : lease.epoch === 0n ? "first" : invited ? "handover" : "released";
   const gapMs = cause === "first" ? 0 : now - lease.expiresAt;
   return { kind: "acquired", cause, gapMs, write: grant(lease, request, facts) };
+}
+
+/** A reservation counts from the expiry: left where it was, it would shut everybody else out for as long as the step. */
+function clamp(lease: Lease, now: number): Lease {
+  const expiresAt = now + lease.ttlMs;
+  const reservedUntil = lease.reservedFor === null ? 0 : expiresAt + (lease.reservedUntil - lease.expiresAt);
+  return { ...lease, expiresAt, reservedUntil };
 }
 
 /** The lease still runs: only complete evidence of a crash ends it early (R6). */
