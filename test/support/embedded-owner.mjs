@@ -8,10 +8,7 @@ process.on("SIGINT", () => say({ kind: "interrupted" }));
 try {
   const server = await startEmbedded({ dataDir });
   say({ kind: "ready", url: server.url, pid: server.pid });
-  process.stdin.once("data", async () => {
-    await server.stop();
-    say({ kind: "stopped" });
-  });
+  process.stdin.once("data", () => void server.stop().then(() => say({ kind: "stopped" })));
 } catch (error) {
   process.stdin.destroy();
   say({ kind: "failed", code: error.code, message: error.message });

@@ -40,7 +40,7 @@ export function spawnOwner({
   modulePath = builtServer,
   scriptPath = script,
 }: OwnerOptions): EmbeddedOwner {
-  const [program = "", ...args] = [...prefix, process.execPath, scriptPath, modulePath, dataDir];
+  const [program, ...args] = [...prefix, process.execPath, scriptPath, modulePath, dataDir];
   const child = spawn(program, args, {
     cwd: "/",
     detached: true,

@@ -3,28 +3,23 @@ import { readPidFile } from "./pid-file.js";
 import { servesDirectory } from "./process-identity.js";
 import { waitUntil } from "./wait-until.js";
 
-const fastShutdownMs = 10_000;
-const immediateShutdownMs = 10_000;
+// PostgreSQL itself kills, after five seconds, what does not end by an immediate shutdown.
+const shutdownMs = 15_000;
 
 /**
- * Ends the server of an owner that died. It has been told to stop by then, but may still be writing its last checkpoint, or
- * the telling was lost. Call only as the owner of the directory.
+ * Ends the server of an owner that died. It has been told to stop by then, but may not be done, or the telling was lost. Call
+ * only as the owner of the directory.
  *
  * Answers the pid of a stale pid file, if one remains. PostgreSQL refuses to start while any process has that pid, so the
  * start must tell it that this one is no server.
  */
 export async function endLeftBehindServer(pgdata: string): Promise<number | undefined> {
-  for (const [signal, timeoutMs] of [
-    ["SIGINT", fastShutdownMs],
-    ["SIGQUIT", immediateShutdownMs],
-  ] as const) {
-    const left = readPidFile(pgdata);
-    if (left === undefined) return undefined;
-    if (!servesDirectory(left.pid, pgdata)) return left.pid;
-    send(signal, left.pid, pgdata);
-    if (await waitUntil(() => !servesDirectory(left.pid, pgdata), timeoutMs)) return readPidFile(pgdata)?.pid;
-  }
-  throw stillRuns(pgdata, readPidFile(pgdata)?.pid);
+  const left = readPidFile(pgdata);
+  if (left === undefined) return undefined;
+  if (!servesDirectory(left.pid, pgdata)) return left.pid;
+  send("SIGQUIT", left.pid, pgdata);
+  if (!(await waitUntil(() => !servesDirectory(left.pid, pgdata), shutdownMs))) throw stillRuns(pgdata, left.pid);
+  return readPidFile(pgdata)?.pid;
 }
 
 function send(signal: NodeJS.Signals, pid: number, pgdata: string): void {
@@ -36,7 +31,7 @@ function send(signal: NodeJS.Signals, pid: number, pgdata: string): void {
   }
 }
 
-function stillRuns(pgdata: string, pid: number | undefined, cause?: unknown): HoldfastError {
+function stillRuns(pgdata: string, pid: number, cause?: unknown): HoldfastError {
   return new HoldfastError(
     "EMBEDDED_FAILED",
     `A PostgreSQL server left behind on ${pgdata}, process ${pid}, does not stop: end it by hand.`,

@@ -10,8 +10,8 @@ export interface ShutdownStep {
 
 /**
  * From the gentlest to the harshest, with the time that each gets. Nothing is lost by a harsher one: what has committed is
- * recovered at the next start. "fast" is kept short, because asked for in the middle of a recovery, as after the kill of one
- * session, PostgreSQL 18.4 often waits a minute for a checkpointer that it no longer starts.
+ * recovered at the next start. "fast" is kept short, because PostgreSQL 18.4, asked for it during the recovery that follows the
+ * kill of a session, often waits for its checkpointer for good without telling it to end.
  */
 const ladder: readonly ShutdownStep[] = [
   { mode: "smart", signal: "SIGTERM", graceMs: 60_000 },
