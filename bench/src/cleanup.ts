@@ -1,0 +1,35 @@
+/**
+ * Whatever a bench starts is ended again, last one first: after each bench, and when the run is interrupted. Children also
+ * end by themselves when this process is gone, and so does the embedded server.
+ */
+type End = () => Promise<void> | void;
+
+const ends: End[] = [];
+
+export function atTheEnd(end: End): void {
+  ends.push(end);
+}
+
+export async function cleanUp(): Promise<void> {
+  for (let end = ends.pop(); end !== undefined; end = ends.pop()) {
+    try {
+      await end();
+    } catch (error) {
+      console.error("clean-up:", error);
+    }
+  }
+}
+
+const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+export function cleanUpWhenInterrupted(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      console.error("interrupted: cleaning up");
+      cleanUp().then(
+        () => process.exit(exitCodes[signal]),
+        () => process.exit(1),
+      );
+    });
+  }
+}

@@ -1,0 +1,6 @@
+/**
+ * The built package, as its users get it: the benches measure what ships. The embedded server is taken from the inside,
+ * because only here is a server needed that outlives its nodes.
+ */
+export { createNode } from "../../dist/index.js";
+export { type EmbeddedServer, startEmbedded } from "../../dist/store/embedded/server.js";

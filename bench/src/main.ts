@@ -1,0 +1,67 @@
+import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+import { benches } from "./benches.js";
+import { cleanUp, cleanUpWhenInterrupted } from "./cleanup.js";
+import { runProgram } from "./programs.js";
+import { type Result, tableOf } from "./result.js";
+
+/** `npm run bench -- [name|all] [--json] [--rounds N]`. Exit code 1 when a target was missed, so that nobody overlooks it. */
+const usage = `npm run bench -- [${[...Object.keys(benches), "all"].join("|")}] [--json] [--rounds N]`;
+
+if (process.argv[2] === "--process") await runProgram(process.argv[3] ?? "", process.argv[4] ?? "");
+else await main();
+
+async function main(): Promise<void> {
+  const order = readOrder();
+  if (order === null) {
+    console.error(usage);
+    process.exitCode = 2;
+    return;
+  }
+  cleanUpWhenInterrupted();
+  const machine = describeMachine();
+  const results: Result[] = [];
+  for (const [name, bench] of Object.entries(benches)) {
+    if (order.name !== "all" && order.name !== name) continue;
+    const startedAt = performance.now();
+    const progress = (text: string): void => console.error(`${name}: ${text}`);
+    try {
+      results.push(...(await bench({ rounds: order.rounds, progress })));
+    } finally {
+      await cleanUp();
+    }
+    progress(`done in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+  }
+  if (order.json) console.log(JSON.stringify({ bench: order.name, machine, results }));
+  else console.log(`${machine}\n\n${tableOf(results)}`);
+  process.exitCode = results.every(({ met }) => met) ? 0 : 1;
+}
+
+function readOrder(): { name: string; json: boolean; rounds: number | null } | null {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { json: { type: "boolean", default: false }, rounds: { type: "string" } },
+    });
+    const [name = "all", ...rest] = positionals;
+    const rounds = values.rounds === undefined ? null : Number(values.rounds);
+    const known = name === "all" || name in benches;
+    if (!known || rest.length > 0 || (rounds !== null && !(rounds >= 1))) return null;
+    return { name, json: values.json, rounds };
+  } catch (error) {
+    console.error((error as Error).message);
+    return null;
+  }
+}
+
+/** The load says how quiet the machine was when the run began. */
+function describeMachine(): string {
+  const processors = cpus();
+  return [
+    `${processors.length} x ${processors[0]?.model.trim() ?? "unknown processor"}`,
+    `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    `${platform()} ${release()} ${arch()}`,
+    `Node ${process.versions.node}`,
+    `load ${(loadavg()[0] ?? 0).toFixed(1)} at the start`,
+  ].join(", ");
+}

@@ -1,0 +1,58 @@
+import { pino } from "pino";
+import { createNode } from "../holdfast.js";
+import { roleName, type ToProcess } from "../messages.js";
+import { takeOrders, tell } from "./parent.js";
+
+/** One or many Holdfast nodes with their default settings, each with sessions of its own, in a process that can be killed. */
+const roles = new Map<string, Awaited<ReturnType<typeof join>>>();
+const logger = pino({ level: "silent" });
+/** So many nodes of one process connect at a time. */
+const joiningAtOnce = 8;
+
+export function run(url: string): void {
+  takeOrders((order) => carryOut(url, order));
+}
+
+async function carryOut(url: string, order: ToProcess): Promise<void> {
+  if (order.kind === "join") {
+    const waiting = [...order.nodeIds];
+    const joinSome = async (): Promise<void> => {
+      for (let nodeId = waiting.shift(); nodeId !== undefined; nodeId = waiting.shift()) {
+        roles.set(nodeId, await join(url, order.schema, nodeId));
+      }
+    };
+    await Promise.all(Array.from({ length: joiningAtOnce }, joinSome));
+    tell({ kind: "joined" });
+  } else if (order.kind === "stepDown") {
+    const role = roles.get(order.nodeId);
+    const at = process.hrtime.bigint();
+    const done = role?.stepDown(order.to === undefined ? {} : { to: order.to });
+    tell({ kind: "steppingDown", at });
+    await done;
+  }
+}
+
+async function join(url: string, schema: string, nodeId: string) {
+  const node = await createNode({
+    store: { url, schema, poolSize: 2 },
+    cluster: { enabled: true, name: schema, nodeId },
+    logger,
+  });
+  const acquireMs = async (): Promise<number> => {
+    const metric = await node.registry.getSingleMetric("holdfast_leader_acquire_seconds")?.get();
+    const values = (metric?.values ?? []) as { metricName?: string; value: number }[];
+    return (values.find(({ metricName }) => metricName?.endsWith("_sum"))?.value ?? 0) * 1000;
+  };
+  let spentMs = 0;
+  const role = node.role(roleName);
+  role.on("elected", ({ epoch }) => {
+    const at = process.hrtime.bigint();
+    acquireMs()
+      .then((ms) => {
+        tell({ kind: "elected", nodeId, epoch, at, acquireMs: ms - spentMs });
+        spentMs = ms;
+      })
+      .catch((error: unknown) => tell({ kind: "failed", reason: String(error) }));
+  });
+  return role;
+}

@@ -1,0 +1,18 @@
+/** What a child process can be. Each is loaded only where it runs, so that a bare session starts as fast as it can. */
+export const programs = {
+  nodes: () => import("./processes/nodes.js"),
+  fencedLoad: () => import("./processes/fenced-load.js"),
+  bareSession: () => import("./peers/bare-session.js"),
+  lockPoller: () => import("./peers/lock-poller.js"),
+  rowLease: () => import("./peers/row-lease.js"),
+} as const satisfies Record<string, () => Promise<{ run(url: string): Promise<void> | void }>>;
+
+export type ProgramName = keyof typeof programs;
+
+export async function runProgram(name: string, url: string): Promise<void> {
+  if (!(name in programs)) throw new Error(`no such program: ${name}`);
+  // Whatever becomes of the bench, its children do not outlive it.
+  process.on("disconnect", () => process.exit(0));
+  const program = await programs[name as ProgramName]();
+  await program.run(url);
+}

@@ -1,0 +1,15 @@
+/** By nearest rank, so that every figure is one that was measured. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  if (value === undefined) throw new Error("there is nothing to take a percentile of");
+  return value;
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+export function msBetween(from: bigint, to: bigint): number {
+  return Number(to - from) / 1e6;
+}
