@@ -49,7 +49,7 @@ async function leaseOver(url: string, byMs: number): Promise<void> {
   expect(over).toBe(true);
 }
 
-test("a frozen leader is deposed when its lease has run out, not before, and can write no more when it thaws", async () => {
+test.concurrent("a frozen leader is deposed when its lease has run out, not before, and can write no more when it thaws", async () => {
   await using database = await createTestDatabase();
   await withClient(database.url, (client) => client.query("CREATE TABLE written (by_node text)"));
   await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", quick) });
@@ -86,7 +86,7 @@ test("a frozen leader is deposed when its lease has run out, not before, and can
   await expectNoOverlap(first, second);
 });
 
-test('with on_stall = "hold" nobody takes over from a frozen leader, and it goes on with its epoch when it thaws', async () => {
+test.concurrent('with on_stall = "hold" nobody takes over from a frozen leader, and it goes on with its epoch when it thaws', async () => {
   await using database = await createTestDatabase();
   const hold = { ...quick, leaderElection: { onStall: "hold" } } as const;
   await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", hold) });
@@ -110,7 +110,7 @@ test('with on_stall = "hold" nobody takes over from a frozen leader, and it goes
   await expectNoOverlap(first, second);
 });
 
-test('with on_stall = "hold" a frozen leader that dies is succeeded', async () => {
+test.concurrent('with on_stall = "hold" a frozen leader that dies is succeeded', async () => {
   await using database = await createTestDatabase();
   const hold = { ...quick, leaderElection: { onStall: "hold" } } as const;
   await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", hold) });
@@ -124,7 +124,7 @@ test('with on_stall = "hold" a frozen leader that dies is succeeded', async () =
   await expectNoOverlap(first, second);
 });
 
-test("a leader whose event loop was blocked finds its gate shut at once, before any timer has run", async () => {
+test.concurrent("a leader whose event loop was blocked finds its gate shut at once, before any timer has run", async () => {
   await using database = await createTestDatabase();
   await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", quick) });
   const { epoch = 0n } = await first.said("elected");
@@ -142,7 +142,7 @@ test("a leader whose event loop was blocked finds its gate shut at once, before 
   await expectNoOverlap(first, second);
 });
 
-test("an event loop blocked for longer than the lease loses it to a standby, and the gates never overlap", async () => {
+test.concurrent("an event loop blocked for longer than the lease loses it to a standby, and the gates never overlap", async () => {
   await using database = await createTestDatabase();
   await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", quick) });
   const { epoch = 0n } = await first.said("elected");

@@ -84,22 +84,28 @@ export async function historyOf(url: string, role = "scheduler"): Promise<readon
   });
 }
 
-/** Waits until some node waits for the leader's lock as its heir, and says which. */
-export async function heirOf(url: string, role = "scheduler"): Promise<string> {
+/**
+ * Waits until some node waits for the leader's lock as its heir, and says which. `fresh`: until it has looked at the row
+ * again, which it does once a slice; what it saw of sessions that the leader has replaced since is no evidence.
+ */
+export async function heirOf(url: string, role = "scheduler", { fresh = false } = {}): Promise<string> {
   let heir = "";
-  const found = await withClient(url, (client) =>
-    waitUntil(async () => {
+  const found = await withClient(url, async (client) => {
+    const { rows: clock } = await client.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
+    const since = fresh ? clock[0]?.now : "-infinity";
+    return await waitUntil(async () => {
       const { rows } = await client.query<{ name: string }>(
         `SELECT substr(a.application_name, length('holdfast campaign ') + 1) AS name
          FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN holdfast.leases r
            ON l.classid = ((r.lock_key >> 32) & 4294967295)::oid AND l.objid = (r.lock_key & 4294967295)::oid
-         WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database() AND r.role = $1`,
-        [role],
+         WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database() AND r.role = $1
+           AND a.query_start > $2::timestamptz`,
+        [role, since],
       );
       heir = rows[0]?.name ?? "";
       return heir !== "";
-    }, 20_000),
-  );
+    }, 20_000);
+  });
   if (!found) throw new Error(`Nobody became heir of ${role}`);
   return heir;
 }
