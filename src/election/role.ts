@@ -160,7 +160,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     this.work = work;
     this.term = term;
     this.observer.elected(this.name, epoch, cause, gapMs);
-    this.emit("elected", { role: this.name, epoch, leaderId: this.holder.nodeId, reason: cause });
+    this.tell("elected", { role: this.name, epoch, leaderId: this.holder.nodeId, reason: cause });
     for (const fn of this.leads) this.run(fn, term, work);
   }
 
@@ -172,17 +172,22 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     this.stopWork(epoch, reason);
     this.term = null;
     this.observer.lost(this.name, epoch, reason);
-    this.emit("lost", { role: this.name, epoch, leaderId: null, reason });
+    this.tell("lost", { role: this.name, epoch, leaderId: null, reason });
     this.endings.emit("ended", epoch, reason);
   }
 
   onChanged(view: LeaseView): void {
-    this.emit("changed", {
+    this.tell("changed", {
       role: this.name,
       epoch: view.epoch,
       leaderId: view.holder,
       reason: view.holder === null ? "vacant" : "elected",
     });
+  }
+
+  /** After the elector's step is over: what a listener throws is its owner's, and must not stop an election. */
+  private tell(name: "elected" | "lost" | "changed", event: RoleEvent): void {
+    queueMicrotask(() => this.emit(name, event));
   }
 
   private run(fn: LeadFunction<Tx>, term: LeaderTerm<Tx>, work: LeaderWork): void {

@@ -104,7 +104,7 @@ export class ElectionObserver {
   }
 
   beaten(durationMs: number): void {
-    this.metrics.heartbeatSeconds.observe(durationMs / 1000);
+    this.metrics.observeBeat(durationMs);
     this.lastBeatAt = this.clock.mono() - durationMs;
     this.warned = "";
   }

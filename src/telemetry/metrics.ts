@@ -36,7 +36,7 @@ export class ElectionMetrics {
   readonly sessionsEnded: Counter;
   readonly sessionsNotEnded: Counter;
   readonly acquireSeconds: Histogram<"role">;
-  readonly heartbeatSeconds: Histogram;
+  readonly heartbeatSeconds: Histogram<"role">;
   readonly failoverSeconds: Histogram<"role">;
   private readonly readings = new Map<Role, () => ElectionReading>();
 
@@ -70,7 +70,8 @@ export class ElectionMetrics {
     });
     this.heartbeatSeconds = new Histogram({
       name: `${prefix}leader_heartbeat_seconds`,
-      help: "Duration of a beat.",
+      help: "Duration of a beat, which renews every role of the node at once.",
+      labelNames: ["role"],
       buckets: seconds,
       registers,
     });
@@ -108,6 +109,10 @@ export class ElectionMetrics {
     gauge("leader_heartbeat_age_seconds", "Time since the last answered beat was sent.", (r) => r.heartbeatAgeSeconds);
   }
 
+  observeBeat(durationMs: number): void {
+    for (const role of this.readings.keys()) this.heartbeatSeconds.observe({ role }, durationMs / 1000);
+  }
+
   addRole(role: Role, reading: () => ElectionReading): void {
     this.readings.set(role, reading);
     for (const counter of [
@@ -123,5 +128,6 @@ export class ElectionMetrics {
     for (const reason of lossReasons) this.lost.inc({ role, reason }, 0);
     this.acquireSeconds.zero({ role });
     this.failoverSeconds.zero({ role });
+    this.heartbeatSeconds.zero({ role });
   }
 }

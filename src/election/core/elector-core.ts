@@ -178,7 +178,7 @@ function onBeatReply(ctx: StepContext, id: number, reply: BeatReply): void {
   for (const answer of reply.answers) {
     withRole(ctx, answer.role, (role) => {
       if (answer.holdsLock !== null) role.holdsLock = answer.holdsLock;
-      if (answer.isHeir !== null) role.isHeir = answer.isHeir;
+      if (answer.isHeir !== null) becomeHeir(role, answer.isHeir);
       applyRenewal(ctx, role, request, answer);
     });
   }
@@ -188,6 +188,12 @@ function onBeatReply(ctx: StepContext, id: number, reply: BeatReply): void {
       releaseOrphan(ctx, role);
     });
   }
+}
+
+/** The heir asks at once where others hang back, so what was put off before is decided anew. */
+function becomeHeir(role: RoleState, isHeir: boolean): void {
+  if (isHeir && !role.isHeir && role.campaign.request === null) role.campaign.attemptAt = null;
+  role.isHeir = isHeir;
 }
 
 /**

@@ -24,7 +24,7 @@ export async function openLockSession(
   const client = await openElectionClient(options, events);
   const schema = options.quotedSchema;
   try {
-    if (client.path !== "pooled") await takeMembership(client, schema, owner.report());
+    await takeMembership(client, schema, owner.report(), options.timing.nodeTimeoutMs);
     const identity = await readIdentity(client, schema);
     return new PostgresLockSession(client, schema, owner, identity);
   } catch (error) {
@@ -38,16 +38,25 @@ async function readIdentity(client: ElectionClient, schema: string): Promise<Dat
   return (rows[0]?.identity ?? null) as DatabaseIdentity | null;
 }
 
-/** Nodes of a cluster share the schema; a node outside one keeps it for itself. */
-async function takeMembership(client: ElectionClient, schema: string, report: NodeReport): Promise<void> {
-  const take = report.clustered ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock";
-  const rows = await client.query<{ taken: boolean }>(`select ${take}(member_key) as taken from ${schema}.meta`);
-  if (rows[0]?.taken === true) return;
+/**
+ * Nodes of a cluster share the schema; a node outside one keeps it for itself. Behind a pooler no lock can tell, so the
+ * beats of the others have to.
+ */
+async function takeMembership(
+  client: ElectionClient,
+  schema: string,
+  report: NodeReport,
+  nodeTimeoutMs: number,
+): Promise<void> {
+  if (client.path !== "pooled" && (await shareSchema(client, schema, report.clustered))) return;
   const others = await client.query<{ node_id: string; hostname: string; pid: number }>(
     `select node_id, hostname, pid from ${schema}.nodes
-     where incarnation <> $1 and ${schema}.session_alive(lock_session) order by last_heartbeat desc limit 1`,
-    [report.incarnation],
+     where incarnation <> $1 and node_id <> $2 and status <> 'left' and not (clustered and $3)
+       and (${schema}.session_alive(lock_session) or last_heartbeat > clock_timestamp() - $4 * interval '1 millisecond')
+     order by last_heartbeat desc limit 1`,
+    [report.incarnation, report.nodeId, report.clustered, nodeTimeoutMs],
   );
+  if (client.path === "pooled" && others.length === 0) return;
   const other = others[0];
   const who = other === undefined ? "another node" : `node "${other.node_id}" (pid ${other.pid} on ${other.hostname})`;
   throw new HoldfastError(
@@ -57,6 +66,12 @@ async function takeMembership(client: ElectionClient, schema: string, report: No
       : `This schema is in use by ${who}: set cluster.enabled = true on every node to share it, or choose another store.schema.`,
     { details: { nodeId: other?.node_id ?? null } },
   );
+}
+
+async function shareSchema(client: ElectionClient, schema: string, clustered: boolean): Promise<boolean> {
+  const take = clustered ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock";
+  const rows = await client.query<{ taken: boolean }>(`select ${take}(member_key) as taken from ${schema}.meta`);
+  return rows[0]?.taken === true;
 }
 
 class PostgresLockSession implements LockSession {
