@@ -47,6 +47,19 @@ type LockName = "lock" | "heir";
 /** A session ends because its client is gone, or because an administrator ended it. */
 export type SessionEnd = "client" | "killed";
 
+const sessionPrefix = "session-";
+/** Sessions are numbered as they open. */
+const orderOf = (ref: SessionRef): number => Number(ref.slice(sessionPrefix.length));
+
+/**
+ * A renewal that comes late, on a session that its process has given up since, must not name that session again: the row
+ * would tell of a crash where there was a reconnect.
+ */
+function wasOvertaken(lease: Lease, holder: Holder, sessions: NodeSessions): boolean {
+  if (lease.incarnation !== holder.incarnation || lease.lockSession === null || sessions.lock === null) return false;
+  return orderOf(sessions.lock) < orderOf(lease.lockSession);
+}
+
 /**
  * A database in memory: one lease row a role, sessions that own locks, and a clock that the caller owns. Every method is
  * one committed transaction. It knows nothing of networks: the simulator and the store in memory put those around it.
@@ -77,7 +90,7 @@ export class MemoryDatabase {
   }
 
   openSession(onEnd: (cause: SessionEnd) => void = () => undefined): SessionRef {
-    const ref = `session-${++this.sessionCount}` as SessionRef;
+    const ref = `${sessionPrefix}${++this.sessionCount}` as SessionRef;
     this.sessions.set(ref, onEnd);
     return ref;
   }
@@ -122,7 +135,11 @@ export class MemoryDatabase {
     sessions: NodeSessions,
   ): BeatAnswer["renewal"] {
     const facts = { now: this.now(), identity: this.identity, callerHolds: this.owner(role, "lock") === session };
-    const decision = this.rules.decideRenew(this.lease(role), { epoch, holder, sessions }, facts);
+    const lease = this.lease(role);
+    const named = wasOvertaken(lease, holder, sessions)
+      ? { lock: lease.lockSession, witness: lease.witnessSession }
+      : sessions;
+    const decision = this.rules.decideRenew(lease, { epoch, holder, sessions: named }, facts);
     if (decision.kind === "lost") return decision;
     this.leases.set(role, decision.write);
     return { kind: "renewed" };
