@@ -1,0 +1,148 @@
+import type { ElectorState } from "../../src/election/core/elector-state.js";
+import type { Holder } from "../../src/election/core/lease.js";
+import type { Effect, LinkName, Notice, WaitReply } from "../../src/election/core/messages.js";
+import type { Epoch, Role } from "../../src/election/core/names.js";
+import type { Connection, Endpoint, Surroundings } from "./connection.js";
+import type { NodePlan } from "./scenario.js";
+import { Violation } from "./violation.js";
+import type { Work } from "./work.js";
+
+/** What the effects of a node's elector act on. */
+export interface Actor extends Endpoint {
+  readonly plan: NodePlan;
+  readonly around: Surroundings;
+  readonly holder: Holder;
+  readonly state: ElectorState;
+  readonly links: ReadonlyMap<string, Connection>;
+  readonly works: ReadonlyMap<Role, Work>;
+  beats: number;
+  wakeAt(mono: number): void;
+  connect(link: LinkName): void;
+  disconnect(link: LinkName): void;
+  startWork(role: Role, epoch: Epoch): void;
+  announce(role: Role, notice: Notice): void;
+}
+
+/** Carries one effect out: the simulator's counterpart of what the runtime does with a store. */
+export function carryOut(node: Actor, effect: Effect): void {
+  const { world, server, coverage } = node.around;
+  if (effect.kind !== "wake") world.trace.note(world.now, node.index, `> ${effect.kind}`, effect);
+  switch (effect.kind) {
+    case "wake":
+      return node.wakeAt(effect.at);
+    case "open":
+      return node.connect(effect.link);
+    case "close":
+      return node.disconnect(effect.link);
+    case "beat":
+      return beat(node, effect);
+    case "pulse":
+      return node.links.get("lock")?.request(effect.id, () => ({ kind: "pulseReplied", id: effect.id }));
+    case "wait":
+      return wait(node, effect);
+    case "acquire":
+      return acquire(node, effect);
+    case "release":
+      return release(node, effect);
+    case "reap": {
+      const { incarnation } = node;
+      const { nodeTimeoutMs } = node.plan.timing;
+      node.links.get("witness")?.request(null, () => {
+        server.reap(incarnation, effect.roles, nodeTimeoutMs);
+        return null;
+      });
+      return;
+    }
+    case "elected":
+      return node.startWork(effect.role, effect.epoch);
+    case "draining":
+      return node.works.get(effect.role)?.stop();
+    case "ended":
+      coverage.count("end", effect.reason);
+      return node.works.get(effect.role)?.stop();
+    case "evidenceRefused":
+      return coverage.count("void", effect.reason);
+    case "changed":
+      return;
+  }
+}
+
+function beat(node: Actor, effect: Extract<Effect, { kind: "beat" }>): void {
+  const { server, coverage } = node.around;
+  const { holder } = node;
+  node.beats += 1;
+  for (const { heir, role } of effect.orders) if (heir === "take") checkMayInherit(node, role);
+  node.links.get("lock")?.request(effect.id, (session) => {
+    server.noteBeat(holder.incarnation);
+    const reply = server.database.beat(session, holder, effect.orders, effect.sessions);
+    for (const { renewal } of reply.answers) {
+      if (renewal === null) continue;
+      coverage.count("renewal", renewal.kind);
+      if (renewal.kind === "lost") coverage.count("loss", renewal.reason);
+    }
+    return { kind: "beatReplied", id: effect.id, reply };
+  });
+}
+
+/** R10. Whoever is invited by a step-down may lead at once, and so may inherit. */
+function checkMayInherit({ plan, index, state }: Actor, role: Role): void {
+  const isInvited = state.roles.get(role)?.view?.reservedFor === plan.id;
+  if (plan.timing.acquireDelayMs > 0)
+    throw new Violation("R10", `node ${index} has an acquire delay and would be heir`);
+  if (!plan.promotable && !isInvited) throw new Violation("R10", `node ${index} is not promotable and would be heir`);
+}
+
+function wait(node: Actor, effect: Extract<Effect, { kind: "wait" }>): void {
+  const { world, server, coverage } = node.around;
+  const { role, id, prior, sliceMs } = effect;
+  const connection = node.links.get(`campaign/${role}`);
+  connection?.requestWait((session, answer) => {
+    const reply = (waited: WaitReply): void => {
+      coverage.count("wait", waited.kind);
+      answer({ kind: "waitReplied", role, id, reply: waited });
+    };
+    let isOver = false;
+    const seen = server.database.wait(session, role, prior, (granted) => {
+      isOver = true;
+      reply(granted);
+    });
+    if (seen.kind === "unheld") return reply({ kind: "unheld" });
+    world.after(sliceMs, () => {
+      if (isOver || !server.isAlive(session)) return;
+      server.database.endWait(session, role);
+      reply({ kind: "timeout", sighting: seen.sighting });
+    });
+  });
+}
+
+function acquire(node: Actor, effect: Extract<Effect, { kind: "acquire" }>): void {
+  const { world, server, coverage } = node.around;
+  const { holder } = node;
+  const { role, id, terms, sessions, evidence, acquireDelayMs } = effect;
+  node.links.get(`campaign/${role}`)?.request(id, (session) => {
+    const request = { holder, terms, sessions, evidence, acquireDelayMs };
+    const reply = server.database.acquire(session, role, request);
+    world.trace.note(world.now, -1, `acquire: ${reply.kind}`, reply);
+    coverage.count("acquire", reply.kind);
+    if (reply.kind === "acquired") {
+      coverage.count("cause", reply.cause);
+      node.announce(role, { kind: "elected", epoch: reply.epoch });
+    }
+    if (reply.kind === "void" && reply.reason === "lock_not_held") coverage.count("void", reply.reason);
+    const hasRunOut = server.database.lease(role).expiresAt <= server.database.now();
+    if (reply.kind === "blocked" && hasRunOut) server.endBlockers(role);
+    return { kind: "acquireReplied", role, id, reply };
+  });
+}
+
+function release(node: Actor, effect: Extract<Effect, { kind: "release" }>): void {
+  const { world, server } = node.around;
+  const { holder } = node;
+  const { role, epoch, to, reserveMs, reason, dropLock } = effect;
+  node.links.get("lock")?.request(null, (session) => {
+    const released = server.database.release(session, role, { epoch, holder, to, reserveMs }, reason, dropLock);
+    world.trace.note(world.now, -1, released ? "released" : "not released", { role, epoch });
+    if (released) node.announce(role, { kind: "released", epoch, to });
+    return null;
+  });
+}

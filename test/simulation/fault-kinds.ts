@@ -1,0 +1,33 @@
+/** Every way in which the simulator breaks things. */
+export const faultKinds = [
+  "crash",
+  "pause",
+  "suspend",
+  "block",
+  "partition",
+  "partition_up",
+  "partition_down",
+  "cut_off",
+  "kill_one",
+  "kill_all",
+  "reset_one",
+  "reset_both",
+  "reset_in_turn",
+  "restart",
+  "failover",
+  "step_down",
+  "handover",
+  "candidacy",
+  "slow_database",
+  "rough_network",
+  "slow_link",
+  "wall_jump",
+  "database_clock_back",
+  "database_clock_forward",
+  "locked_row",
+  "held_write",
+  "advance_epoch",
+  "path_change",
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
