@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { hostname } from "node:os";
-import type pg from "pg";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import type { Catalogue, Given } from "./config/catalogue.js";
@@ -19,13 +18,13 @@ import type { NodeReport, NodeRow } from "./membership/node-row.js";
 import type { LockSession, Store, Transition } from "./store/contract.js";
 import { type EmbeddedServer, startEmbedded } from "./store/embedded/server.js";
 import { connectionOf } from "./store/postgres/connection.js";
-import { PostgresStore } from "./store/postgres/store.js";
+import { type PostgresPool, PostgresStore, type PostgresTransaction } from "./store/postgres/store.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
 import { version } from "./version.js";
 
 export interface NodeOptions extends Omit<ConfigOptions, "store"> {
-  readonly store?: Given<Catalogue["store"]> & { readonly pool?: pg.Pool | undefined };
+  readonly store?: Given<Catalogue["store"]> & { readonly pool?: PostgresPool | undefined };
   /** Your own pino logger; without it one is made that writes to standard output. */
   readonly logger?: Logger;
   /** Your own prom-client registry. */
@@ -49,7 +48,7 @@ const startPatienceMs = 10_000;
 const predecessorPatienceMs = 2_000;
 
 /** Starts a node: reads no file and no environment, binds no port. Resolves when it has joined. */
-export async function createNode(options: NodeOptions = {}): Promise<HoldfastNode<pg.ClientBase>> {
+export async function createNode(options: NodeOptions = {}): Promise<HoldfastNode<PostgresTransaction>> {
   const { logger, registry, store: storeOptions, ...rest } = options;
   const { pool, ...given } = storeOptions ?? {};
   const config = resolveConfig({ ...rest, store: given }, pool !== undefined);
@@ -57,7 +56,7 @@ export async function createNode(options: NodeOptions = {}): Promise<HoldfastNod
   const server = config.backend === "embedded" ? await startEmbedded({ dataDir: config.store.dataDir }) : null;
   try {
     const store = openStore(config, pool ?? null, server, log);
-    const parts: NodeParts<pg.ClientBase> = {
+    const parts: NodeParts<PostgresTransaction> = {
       config,
       store,
       clock: systemClock,
@@ -73,7 +72,12 @@ export async function createNode(options: NodeOptions = {}): Promise<HoldfastNod
   }
 }
 
-function openStore(config: Config, pool: pg.Pool | null, server: EmbeddedServer | null, log: Logger): PostgresStore {
+function openStore(
+  config: Config,
+  pool: PostgresPool | null,
+  server: EmbeddedServer | null,
+  log: Logger,
+): PostgresStore {
   const url = server?.url ?? config.store.url;
   const connection = pool !== null && url === "" ? { ...pool.options } : connectionOf(config, url);
   const { electionUrl } = config.store;

@@ -24,6 +24,10 @@ import { type ElectionClient, openElectionClient, type SessionOptions } from "./
 import { toHoldfastError } from "./sql-errors.js";
 import { PostgresWitnessSession } from "./witness-session.js";
 
+/** What a fenced function gets, and what a user may bring: the `pg` driver's own. */
+export type PostgresTransaction = pg.ClientBase;
+export type PostgresPool = pg.Pool;
+
 export interface PostgresStoreOptions {
   readonly connection: pg.ClientConfig;
   /** A direct way for beats and locks, where `connection` goes through a pooler. */
