@@ -1,0 +1,69 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Registry } from "prom-client";
+import { describe, expect, it } from "vitest";
+import { catalogue, foreignNames } from "../../src/config/catalogue.js";
+import { snakeCase } from "../../src/config/read-settings.js";
+import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
+import { errorCodes } from "../../src/errors.js";
+import { ElectionMetrics } from "../../src/telemetry/metrics.js";
+import { readSource, repositoryPaths, repositoryRoot } from "./source-tree.js";
+
+type Pages = Readonly<Record<string, string>>;
+const script = pathToFileURL(join(repositoryRoot, "scripts/reference.mjs")).href;
+const { renderReference } = (await import(script)) as { renderReference(modules: Record<string, unknown>): Pages };
+
+const errorsSource = readSource("src/errors.ts").text;
+const modules = { catalogue, foreignNames, snakeCase, errorsSource, ElectionMetrics, Registry };
+const pages = renderReference(modules);
+
+describe("the reference", () => {
+  it.each(Object.keys(pages))("in %s is what the code says: else run node scripts/reference.mjs", (path) => {
+    expect(readSource(path).text).toBe(pages[path]);
+  });
+
+  it("changes with the code, so that a drift shows", () => {
+    const other = renderReference({
+      ...modules,
+      foreignNames: { ...foreignNames, tempo: "cluster.heartbeat_seconds" },
+    });
+    expect(other["docs/reference/settings.md"]).not.toBe(pages["docs/reference/settings.md"]);
+    expect(other["docs/reference/settings.md"]).toContain("`tempo`");
+  });
+
+  it("has every error of the catalogue, each with its meaning", () => {
+    const page = pages["docs/reference/errors.md"] ?? "";
+    expect(errorCodes.filter((code) => !page.includes(`| \`${code}\` |`))).toEqual([]);
+  });
+
+  it("states the margins between the timings as they are checked", () => {
+    const settings: TimingSettings = {
+      heartbeatMs: 1_000,
+      fenceMs: 3_500,
+      ttlMs: 3_591,
+      nodeTimeoutMs: 5_000,
+      acquireDelayMs: 0,
+      evidenceGraceMs: 0,
+      drainTimeoutMs: 0,
+    };
+    expect(() => deriveTiming(settings)).not.toThrow();
+    expect(() => deriveTiming({ ...settings, ttlMs: 3_590 })).toThrow("margin");
+    expect(() => deriveTiming({ ...settings, fenceMs: 1_399 })).toThrow("retry");
+    expect(deriveTiming({ ...settings, fenceMs: 1_400 }).requestTimeoutMs).toBe(100);
+    expect(() => deriveTiming({ ...settings, evidenceGraceMs: 99 })).toThrow("evidence_grace");
+  });
+});
+
+describe("the documents", () => {
+  const documents = repositoryPaths().filter((path) => path.endsWith(".md"));
+
+  it.each(documents)("%s links only to files that are there", (path) => {
+    const { text } = readSource(path);
+    const targets = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g)].map(
+      ([, target = ""]) => target,
+    );
+    const missing = targets.filter((target) => !existsSync(join(repositoryRoot, path, "..", target)));
+    expect(missing).toEqual([]);
+  });
+});
