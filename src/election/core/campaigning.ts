@@ -1,4 +1,4 @@
-import type { RoleState } from "./elector-state.js";
+import type { CampaignRequest, RoleState } from "./elector-state.js";
 import { graceMs, idleCampaign, leaseRemainingMs } from "./elector-state.js";
 import { releaseLease, startTerm } from "./leading.js";
 import type { LeaseTerms, LeaseView, NodeSessions } from "./lease.js";
@@ -82,7 +82,7 @@ function ask(ctx: StepContext, role: RoleState): void {
   const { settings } = ctx.state;
   const timeoutMs = settings.timing.requestTimeoutMs;
   const request = newRequest(ctx, timeoutMs);
-  campaign.request = { ...request, what: "acquire" };
+  campaign.request = { ...request, what: "acquire", graceMs: graceMs(ctx.state) };
   const evidence =
     campaign.locked && campaign.sighting !== null
       ? { sighting: campaign.sighting, graceServedMs: graceServedMs(ctx, role) }
@@ -102,9 +102,18 @@ function ask(ctx: StepContext, role: RoleState): void {
   });
 }
 
+/**
+ * The sessions whose end tells a crash. A leader that has come to need more grace than its rows ask of an heir, because it
+ * reconnected through a proxy, names no witness: then there is no evidence, and its leases decide.
+ */
 export function sessionsOf(ctx: StepContext): NodeSessions {
-  const { lock, witness } = ctx.state;
-  return { lock: lock.kind === "open" ? lock.ref : null, witness: witness.kind === "open" ? witness.ref : null };
+  const { lock, witness, roles } = ctx.state;
+  const grace = graceMs(ctx.state);
+  const isCovered = [...roles.values()].every(({ term }) => term === null || term.graceMs >= grace);
+  return {
+    lock: lock.kind === "open" ? lock.ref : null,
+    witness: witness.kind === "open" && isCovered ? witness.ref : null,
+  };
 }
 
 /** The heir's clock may run fast: count a little less than it says. */
@@ -153,7 +162,7 @@ export function onWaitReply(ctx: StepContext, role: RoleState, reply: WaitReply)
 export function onAcquireReply(ctx: StepContext, role: RoleState, reply: AcquireReply): void {
   const { campaign } = role;
   const { request } = campaign;
-  if (request === null) return;
+  if (request?.what !== "acquire") return;
   campaign.request = null;
   campaign.attemptAt = null;
   switch (reply.kind) {
@@ -185,7 +194,7 @@ function onDecided(
   ctx: StepContext,
   role: RoleState,
   reply: Exclude<AcquireReply, { kind: "lingering" | "grace" | "blocked" }>,
-  request: NonNullable<RoleState["campaign"]["request"]>,
+  request: Extract<CampaignRequest, { what: "acquire" }>,
 ): void {
   const { campaign } = role;
   switch (reply.kind) {

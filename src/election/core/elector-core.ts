@@ -190,9 +190,13 @@ function onBeatReply(ctx: StepContext, id: number, reply: BeatReply): void {
   }
 }
 
-/** The heir asks at once where others hang back, so what was put off before is decided anew. */
+/**
+ * The heir asks at once where others hang back, so what was put off before is decided anew. But where the lock has come
+ * already, the attempt belongs to it: without one, the campaign would keep the lock and never ask.
+ */
 function becomeHeir(role: RoleState, isHeir: boolean): void {
-  if (isHeir && !role.isHeir && role.campaign.request === null) role.campaign.attemptAt = null;
+  const { campaign } = role;
+  if (isHeir && !role.isHeir && campaign.request === null && !campaign.locked) campaign.attemptAt = null;
   role.isHeir = isHeir;
 }
 
@@ -213,7 +217,8 @@ function onPulseReply(ctx: StepContext, id: number): void {
   if (request === null || request.id !== id) return;
   ctx.state.pulse.request = null;
   for (const { term } of ctx.state.roles.values()) {
-    if (term !== null && term.provenAt !== null) term.provenAt = Math.max(term.provenAt, request.sentAt.mono);
+    if (term === null || term.provenAt === null) continue;
+    if (request.sentAt.mono > term.provenAt.mono) term.provenAt = request.sentAt;
   }
 }
 

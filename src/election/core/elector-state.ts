@@ -46,15 +46,21 @@ export interface Term {
   /** The gate has been shut since then; only a renewal sent later reopens it. */
   shutAt: number | null;
   /** When the last answered request was sent on the very session that the row names; null until one was. */
-  provenAt: number | null;
+  provenAt: Instant | null;
   readonly electedAt: number;
+  /** The grace that the row asks of an heir, as it was when the lease was taken. */
+  readonly graceMs: number;
   drain: { readonly to: NodeId | null; readonly reason: EndReason; readonly deadline: number } | null;
 }
+
+export type CampaignRequest =
+  | (PendingRequest & { readonly what: "wait" })
+  | (PendingRequest & { readonly what: "acquire"; readonly graceMs: number });
 
 /** A standby's way to the lease: as heir it waits for the lock, and when the lease is open it asks for it. */
 export interface Campaign {
   link: Link;
-  request: (PendingRequest & { readonly what: "wait" | "acquire" }) | null;
+  request: CampaignRequest | null;
   /** What this very session last saw of the holder. Dies with the session. */
   sighting: Sighting | null;
   /** The lock came: the sighting may be evidence. */

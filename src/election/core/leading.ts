@@ -1,4 +1,4 @@
-import type { EndReason, PendingRequest, RoleState, Term } from "./elector-state.js";
+import type { CampaignRequest, EndReason, PendingRequest, RoleState, Term } from "./elector-state.js";
 import { graceMs } from "./elector-state.js";
 import type { BeatAnswer, Effect } from "./messages.js";
 import type { Epoch, NodeId } from "./names.js";
@@ -17,14 +17,15 @@ const longestCoolMs = 60_000;
  */
 export function gateIsOpen(term: Term, grace: number, mono: number, wall: number, readBoot: () => number): boolean {
   if (term.shutAt !== null) return false;
-  if (grace > 0 && (term.provenAt === null || mono - term.provenAt >= grace)) return false;
+  // The grace too counts through a suspend, in which the monotonic clock stands still.
+  if (grace > 0 && (term.provenAt === null || elapsedMs(term.provenAt, mono, wall, readBoot) >= grace)) return false;
   return elapsedMs(term.trust.since, mono, wall, readBoot) < term.trust.lengthMs;
 }
 
 export function startTerm(
   ctx: StepContext,
   role: RoleState,
-  request: PendingRequest,
+  request: Extract<CampaignRequest, { what: "acquire" }>,
   won: Pick<Extract<Effect, { kind: "elected" }>, "epoch" | "cause" | "gapMs">,
 ): void {
   const trust = { since: request.sentAt, lengthMs: ctx.state.settings.timing.fenceMs };
@@ -35,6 +36,7 @@ export function startTerm(
     shutAt: null,
     provenAt: null,
     electedAt: ctx.now.mono,
+    graceMs: request.graceMs,
     drain: null,
   };
   const { epoch, cause, gapMs } = won;
@@ -52,7 +54,7 @@ export function applyRenewal(ctx: StepContext, role: RoleState, request: Pending
     endTerm(ctx, role, answer.renewal.reason);
   } else if (answer.renewal.kind === "renewed") {
     term.trust = { since: request.sentAt, lengthMs: ctx.state.settings.timing.fenceMs };
-    term.provenAt = request.sentAt.mono;
+    term.provenAt = request.sentAt;
     if (term.shutAt !== null && request.sentAt.mono > term.shutAt) term.shutAt = null;
   }
 }
