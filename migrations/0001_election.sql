@@ -110,9 +110,9 @@ language sql immutable as $$
   select pid || '@' || (extract(epoch from backend_start) * 1000000)::bigint
 $$;
 
-create function :"schema".own_session() returns text
-language sql volatile as $$
-  select :"schema".session_ref(a.pid, a.backend_start) from pg_stat_get_activity(pg_backend_pid()) a
+create function :"schema".started_after(ref text, other text) returns boolean
+language sql immutable as $$
+  select coalesce(split_part(ref, '@', 2)::bigint > split_part(other, '@', 2)::bigint, false)
 $$;
 
 -- A start that may not be seen counts as alive. The caller clears the snapshot of the statistics first.
@@ -239,6 +239,7 @@ declare
   v_renewal jsonb;
   v_lock boolean;
   v_heir boolean;
+  v_overtaken boolean;
 begin
   -- R2: inside the transaction, or a setting of the role or the database would win. A standby's beat may be lost.
   perform set_config('synchronous_commit', case when v_renews then 'on' else 'off' end, true);
@@ -247,8 +248,10 @@ begin
   update :"schema".nodes set
     last_heartbeat = clock_timestamp(), status = p_status,
     lock_session = p_lock_session, witness_session = p_witness_session
-  where node_id = p_node and incarnation = p_incarnation;
-  v_known := found;
+  where node_id = p_node and incarnation = p_incarnation
+    and not :"schema".started_after(lock_session, p_lock_session);
+  v_known := found or exists (
+    select from :"schema".nodes where node_id = p_node and incarnation = p_incarnation);
 
   for v_order in select o from jsonb_array_elements(p_orders) o loop
     v_renewal := null;
@@ -267,11 +270,15 @@ begin
       ) then
         v_renewal := '{"kind": "lost", "reason": "expired"}';
       else
+        -- A beat that comes late, on a session that its process has given up since, must not name that session again: the
+        -- row would tell of a crash where there was a reconnect.
+        v_overtaken := :"schema".started_after(v_lease.lock_session, p_lock_session);
         update :"schema".leases set
           holder_url = (select url from :"schema".nodes where node_id = p_node),
           renewed_at = clock_timestamp(),
           expires_at = clock_timestamp() + ttl_ms * interval '1 millisecond',
-          lock_session = p_lock_session, witness_session = p_witness_session
+          lock_session = case when v_overtaken then lock_session else p_lock_session end,
+          witness_session = case when v_overtaken then witness_session else p_witness_session end
         where role = v_lease.role;
         v_renewal := '{"kind": "renewed"}';
       end if;

@@ -78,6 +78,20 @@ describe.each([
     });
   });
 
+  describe("a reconnected holder", () => {
+    it("stays named by its new sessions, when a beat on the old one comes late", async () => {
+      const epoch = await a.lead();
+      const before = { lock: a.lock, sessions: a.sessions };
+      a.lock = await a.store.openLock({ closed: () => undefined });
+      await a.renew(epoch);
+      const late = { role, renew: epoch, lock: "drop", heir: null } as const;
+      await before.lock.beat([late], before.sessions);
+      before.lock.close();
+      await a.beat({ lock: "take" });
+      expect((await b.sight()).lockSession).toBe(a.lock.ref);
+    });
+  });
+
   describe("release", () => {
     it("opens the lease at once, and keeps the epoch", async () => {
       await a.lead();
