@@ -66,4 +66,21 @@ describe("the documents", () => {
     const missing = targets.filter((target) => !existsSync(join(repositoryRoot, path, "..", target)));
     expect(missing).toEqual([]);
   });
+
+  it("give the reason of every dependency", () => {
+    const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
+      readSource("package.json").text,
+    ) as Record<string, Record<string, string>>;
+    const reasons = readSource("docs/adr/0010-dependencies.md").text;
+    const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies });
+    expect(names.filter((name) => !reasons.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it("list every decision", () => {
+    const decisions = documents
+      .filter((path) => /^docs\/adr\/\d/.test(path))
+      .map((path) => path.split("/").at(-1) ?? "");
+    const list = readSource("docs/adr/README.md").text;
+    expect(decisions.filter((name) => !list.includes(`](${name})`))).toEqual([]);
+  });
 });
