@@ -4,7 +4,7 @@ import type { SessionPath } from "../../election/core/elector-state.js";
 import type { SessionRef } from "../../election/core/names.js";
 import type { Timing } from "../../election/core/timing.js";
 import type { SessionEvents } from "../contract.js";
-import { toHoldfastError } from "./sql-errors.js";
+import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
 
 /** One connection of its own for elections, never from a pool: its locks, and its end, must mean something. */
 export interface ElectionClient {
@@ -150,14 +150,21 @@ async function configure(client: pg.Client, options: SessionOptions): Promise<vo
     idle_in_transaction_session_timeout: `${Math.ceil(timing.ttlMs)}`,
     idle_session_timeout: "0",
     transaction_timeout: "0",
-    client_connection_check_interval: "100",
     tcp_keepalives_idle: `${dropAfterSeconds}`,
     tcp_keepalives_interval: `${Math.max(1, Math.ceil(dropAfterSeconds / 2))}`,
     tcp_keepalives_count: "3",
     tcp_user_timeout: `${dropAfterSeconds * 2_000}`,
     log_lock_waits: "off",
   };
-  // Settings that this version does not know, or this role may not change, are left as they are.
+  await apply(client, settings);
+  await apply(client, { client_connection_check_interval: "100" }).catch((error: unknown) => {
+    // Some platforms of the server cannot watch a socket: a crash is then noticed later, and nothing else is lost.
+    if (sqlStateOf(error) !== sqlState.invalidParameterValue) throw error;
+  });
+}
+
+/** Settings that this version does not know, or this role may not change, are left as they are. */
+async function apply(client: pg.Client, settings: Record<string, string>): Promise<void> {
   await client.query(
     `select set_config(s.name, v.value, false)
      from jsonb_each_text($1) v(name, value) join pg_settings s using (name)

@@ -9,14 +9,11 @@ export const sqlState = {
   staleEpoch: "HF001",
   transactionEscaped: "HF002",
   unknownRole: "HF003",
-  noEpochStated: "HF004",
   lockKeyMismatch: "HF005",
   serializationFailure: "40001",
   lockNotAvailable: "55P03",
   readOnly: "25006",
-  undefinedTable: "42P01",
-  undefinedFunction: "42883",
-  undefinedSchema: "3F000",
+  invalidParameterValue: "22023",
 } as const;
 
 export function sqlStateOf(error: unknown): string | null {
