@@ -48,7 +48,7 @@ async function write(term, text) {
       await tx.query("insert into ledger_entries (epoch, text) values ($1, $2)", [term.epoch, text]);
       console.log(`writing ${text}`);
       // Work that takes its time: the moment in which a process is frozen, or its network cut.
-      await pause(50);
+      await pause(100);
     });
     console.log(`wrote ${text}`);
   } catch (error) {

@@ -10,7 +10,7 @@ interface Message {
 it("senders that are killed in the middle leave no gap and no duplicate at the receiver", async () => {
   await using database = await createTestDatabase();
   // It answers late, so that a sender killed at "took" dies without knowing whether its message arrived.
-  await using sink = startExample("nonce-sender", "sink", "0", "40");
+  await using sink = startExample("nonce-sender", "sink", "0", "200");
   const [, address = ""] = await sink.line(/^listening on (.*)$/);
   await using first = startExample("nonce-sender", "sender", address, database.url);
   await using second = startExample("nonce-sender", "sender", address, database.url);
@@ -31,11 +31,13 @@ it("senders that are killed in the middle leave no gap and no duplicate at the r
     last = epoch;
   }
   const { replica: survivor, epoch } = await nextLeader(standing, last);
-  await sink.line(new RegExp(`^took ${takenIn(sink.lines) + 5} under epoch ${epoch}$`));
+  await sink.line(new RegExp(`^took ${takenIn(sink.lines) + 3} under epoch ${epoch}$`));
   await survivor.end("SIGTERM");
 
   // What was pending at a crash was sent again, which is why the receiver has to know nonces.
-  for (const nonce of inDoubt) expect(sink.lines.some((line) => line.startsWith(`duplicate ${nonce} `))).toBe(true);
+  const resent = sink.lines.flatMap((line) => line.match(/^duplicate (\d+) /)?.[1] ?? []);
+  expect(resent.length).toBeGreaterThan(0);
+  expect(inDoubt).toEqual(expect.arrayContaining(resent));
   expect(sink.lines.filter((line) => line.startsWith("gap"))).toEqual([]);
 
   const taken = (await (await fetch(address)).json()) as readonly Message[];
