@@ -9,12 +9,12 @@ import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
  *
  * The last round trip is the assert and COMMIT in one message, so that nothing is locked while this process thinks, and a
  * frozen one holds no takeover up. That takes the simple protocol, which has no parameters; the only values in the text
- * are a checked role name, an integer and our own hexadecimal nonce.
+ * are a checked role name, two integers and our own hexadecimal nonce.
  */
 export async function fencedTransaction<Result>(
   pool: pg.Pool,
   schema: string,
-  fence: FenceToken,
+  fence: FenceToken & { readonly key: string },
   fn: (tx: pg.ClientBase) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect().catch((error: unknown) => {
@@ -26,10 +26,10 @@ export async function fencedTransaction<Result>(
   };
   client.on("error", onError);
   try {
-    const nonce = randomBytes(8).toString("hex");
-    await begin(client, fence, nonce);
+    const stamp = nextStamp(fence);
+    await begin(client, stamp);
     const result = await fn(client);
-    await commit(client, schema, fence, nonce);
+    await commit(client, schema, fence, stamp);
     return result;
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME") broken = true;
@@ -41,23 +41,35 @@ export async function fencedTransaction<Result>(
   }
 }
 
-async function begin(client: pg.ClientBase, fence: FenceToken, nonce: string): Promise<void> {
+const processNonce = randomBytes(8).toString("hex");
+let transactions = 0;
+
+/** Names the fence and this very transaction: what \`protect\` captures, and the nonce. */
+function nextStamp({ role, epoch }: FenceToken): string {
+  transactions += 1;
+  return `${role}=${epoch}=${processNonce}-${transactions}`;
+}
+
+async function begin(client: pg.ClientBase, stamp: string): Promise<void> {
   try {
-    await client.query(
-      `begin; set local holdfast.nonce = '${nonce}'; set local holdfast.epoch = '${fence.role}=${fence.epoch}'`,
-    );
+    await client.query(`begin; set local holdfast.fence = '${stamp}'`);
   } catch (error) {
     throw toHoldfastError(error, "starting a fenced transaction");
   }
 }
 
-async function commit(client: pg.ClientBase, schema: string, fence: FenceToken, nonce: string): Promise<void> {
-  const assert = `select ${pg.escapeIdentifier(schema)}.assert_transaction('${fence.role}', ${fence.epoch}, '${nonce}')`;
+async function commit(
+  client: pg.ClientBase,
+  schema: string,
+  { role, epoch, key }: FenceToken & { readonly key: string },
+  stamp: string,
+): Promise<void> {
+  const assert = `call ${pg.escapeIdentifier(schema)}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}')`;
   let results: pg.QueryResult[];
   try {
     results = (await client.query(`${assert}; commit`)) as unknown as pg.QueryResult[];
   } catch (error) {
-    throw commitError(error, fence);
+    throw commitError(error, role, epoch);
   }
   // A transaction that had already failed answers COMMIT with ROLLBACK: that is no success.
   if (results.at(-1)?.command !== "COMMIT") {
@@ -69,7 +81,7 @@ async function commit(client: pg.ClientBase, schema: string, fence: FenceToken, 
 }
 
 /** What went wrong with the fence is ours to say; what the user's own statements caused is passed on as it came. */
-function commitError(error: unknown, fence: FenceToken): unknown {
+function commitError(error: unknown, role: string, epoch: bigint): unknown {
   const state = sqlStateOf(error);
   if (state === null || state.startsWith("57P") || state.startsWith("08")) {
     return new HoldfastError(
@@ -78,10 +90,10 @@ function commitError(error: unknown, fence: FenceToken): unknown {
       { cause: error },
     );
   }
-  const byAssert = (error as pg.DatabaseError).where?.includes("assert_epoch") === true;
+  const byAssert = /assert_(transaction|epoch)/.test((error as pg.DatabaseError).where ?? "");
   if (state === sqlState.serializationFailure && byAssert) {
     // Under REPEATABLE READ the assert meets a row that a takeover changed after this transaction's snapshot.
-    return new StaleEpochError(`epoch ${fence.epoch} of role ${fence.role} is over`, { cause: error });
+    return new StaleEpochError(`epoch ${epoch} of role ${role} is over`, { cause: error });
   }
   return state.startsWith("HF") ? toHoldfastError(error, "committing a fenced transaction") : error;
 }

@@ -48,6 +48,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   private readonly options: PostgresStoreOptions;
   private readonly schema: string;
   private readonly pool: pg.Pool;
+  private readonly fenceKeys = new Map<Role, string>();
   private report: NodeReport | null = null;
   private witness: PostgresWitnessSession | null = null;
 
@@ -176,8 +177,23 @@ export class PostgresStore implements Store<pg.ClientBase> {
     });
   }
 
-  transaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
-    return fencedTransaction(this.pool, this.options.schema, fence, fn);
+  async transaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    const key = this.fenceKeys.get(fence.role) ?? (await this.readFenceKey(fence.role));
+    return await fencedTransaction(this.pool, this.options.schema, { ...fence, key }, fn);
+  }
+
+  /** A role's key never changes; once read, it saves every transaction a look at the row. */
+  private async readFenceKey(role: Role): Promise<string> {
+    return await this.asking("reading a role's fence key", async (client) => {
+      const { rows } = await client.query<{ key: string }>(
+        `select fence_key::text as key from ${this.schema}.leases where role = $1`,
+        [role],
+      );
+      const key = rows[0]?.key;
+      if (key === undefined) throw new HoldfastError("UNKNOWN_ROLE", `Role "${role}" is not known in this schema.`);
+      this.fenceKeys.set(role, key);
+      return key;
+    });
   }
 
   async verify(fence: FenceToken): Promise<boolean> {
