@@ -246,12 +246,15 @@ export class Elector {
     this.releases.add(settled);
   }
 
-  private reap({ roles }: Extract<Effect, { kind: "reap" }>): void {
+  private reap({ id, roles }: Extract<Effect, { kind: "reap" }>): void {
     const witness = (this.slots.get("witness")?.session ?? null) as WitnessSession | null;
     witness
       ?.reap(roles, this.current.settings.timing.nodeTimeoutMs)
-      .then((report) => this.events.reaped(report))
-      .catch((error: unknown) => this.events.requestFailed("reap", error));
+      .then((report) => {
+        this.events.reaped(report);
+        this.dispatch({ kind: "reapReplied", id });
+      })
+      .catch((error: unknown) => this.fail("reap", { kind: "witness" }, id, error));
   }
 
   private fail(what: string, link: LinkName, id: number, error: unknown): void {

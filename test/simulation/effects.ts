@@ -47,9 +47,9 @@ export function carryOut(node: Actor, effect: Effect): void {
     case "reap": {
       const { incarnation } = node;
       const { nodeTimeoutMs } = node.plan.timing;
-      node.links.get("witness")?.request(null, () => {
+      node.links.get("witness")?.request(effect.id, () => {
         server.reap(incarnation, effect.roles, nodeTimeoutMs);
-        return null;
+        return { kind: "reapReplied", id: effect.id };
       });
       return;
     }

@@ -42,6 +42,9 @@ class Driver {
     const next = step(this.state, input, this.instant, () => 0.5);
     this.state = next.state;
     this.effects = next.effects;
+    const reap = this.effects.find((effect) => effect.kind === "reap");
+    if (reap?.kind === "reap")
+      this.state = step(this.state, { kind: "reapReplied", id: reap.id }, this.instant, () => 0.5).state;
     return this;
   }
 
@@ -125,7 +128,7 @@ describe("a standby", () => {
     node.answer({}, view("other", 5_000, 1));
     node.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
     node.answer({ isHeir: false }, view("other", 5_000, 1));
-    for (let beat = 0; beat < 5; beat += 1) {
+    for (let beat = 0; beat < 4; beat += 1) {
       node.wait(1_000);
       expect(node.effects.map((effect) => effect.kind)).toEqual(["beat", "wake"]);
       node.answer({ isHeir: false }, view("other", 5_000, 1));
@@ -163,6 +166,29 @@ describe("a standby", () => {
     } as const;
     node.give({ kind: "acquireReplied", role, id, reply });
     expect(node.has("elected")).toBe(false);
+  });
+
+  it("waits for its first renewal before it calls itself elected, where a grace keeps the gate shut until then", () => {
+    const node = new Driver({}, 400).join().win();
+    expect(node.has("elected")).toBe(false);
+    node.answer({ ...renewed, holdsLock: true }, view("me", 5_000, 1));
+    expect(node.find("elected")).toMatchObject({ epoch: 1n });
+    expect(node.gateOpen).toBe(true);
+  });
+
+  it("gives up a witness that no longer answers", () => {
+    const node = new Driver().join();
+    const silent = (): void => {
+      const next = step(node.state, { kind: "tick" }, { mono: node.now, wall: node.now, boot: node.now }, () => 0.5);
+      node.state = next.state;
+      node.effects = next.effects;
+    };
+    node.now = 5_000;
+    silent();
+    expect(node.has("reap")).toBe(true);
+    node.now += 1_200;
+    silent();
+    expect(node.effects).toContainEqual({ kind: "close", link: { kind: "witness" } });
   });
 });
 

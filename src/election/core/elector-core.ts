@@ -69,6 +69,9 @@ function take(ctx: StepContext, input: Input): void {
       return onBeatReply(ctx, input.id, input.reply);
     case "pulseReplied":
       return onPulseReply(ctx, input.id);
+    case "reapReplied":
+      if (ctx.state.reap.request?.id === input.id) ctx.state.reap.request = null;
+      return;
     case "waitReplied":
       return ifCurrent(ctx, input, (role) => onWaitReply(ctx, role, input.reply));
     case "acquireReplied":
@@ -112,6 +115,7 @@ function onOpened(ctx: StepContext, input: Extract<Input, { kind: "opened" }>): 
       return;
     case "witness":
       state.witness = link;
+      state.reap.nextAt = ctx.now.mono + state.settings.timing.nodeTimeoutMs;
       // The row must name this session before its end can mean anything.
       state.beat.nextAt = ctx.now.mono;
       return;
@@ -138,6 +142,7 @@ function onClosed(ctx: StepContext, link: LinkName): void {
     case "witness":
       shutGates(ctx);
       state.witness = retryLater(ctx, state.witness);
+      state.reap.request = null;
       state.beat.nextAt = ctx.now.mono;
       return;
     case "campaign":
@@ -154,6 +159,7 @@ function onFailed(ctx: StepContext, link: LinkName, id: number): void {
 
 function isPending(ctx: StepContext, link: LinkName, id: number): boolean {
   if (link.kind === "campaign") return ctx.state.roles.get(link.role)?.campaign.request?.id === id;
+  if (link.kind === "witness") return ctx.state.reap.request?.id === id;
   return ctx.state.beat.request?.id === id || ctx.state.pulse.request?.id === id;
 }
 
@@ -163,6 +169,8 @@ function giveUpLate(ctx: StepContext): void {
   for (const request of [state.beat.request, state.pulse.request]) {
     if (request !== null && request.deadline <= now.mono) onFailed(ctx, { kind: "lock" }, request.id);
   }
+  const { request: reap } = state.reap;
+  if (reap !== null && reap.deadline <= now.mono) onFailed(ctx, { kind: "witness" }, reap.id);
   for (const role of state.roles.values()) {
     const { request } = role.campaign;
     if (request !== null && request.deadline <= now.mono) {
@@ -270,6 +278,9 @@ function orderFor(ctx: StepContext, role: RoleState): BeatOrder {
   };
 }
 
+/** In node timeouts. Rare, so that an idle standby still costs hardly more than its beats. */
+const idleReapInterval = 4;
+
 function planPulse(ctx: StepContext): void {
   const { state, now } = ctx;
   const intervalMs = pulseIntervalMs(ctx);
@@ -280,11 +291,14 @@ function planPulse(ctx: StepContext): void {
   ctx.effects.push({ kind: "pulse", id: request.id, timeoutMs: request.deadline - now.mono });
 }
 
+/** A leader ends what frozen nodes still hold, once a node timeout; a standby only makes sure that its witness lives. */
 function planReap(ctx: StepContext): void {
   const { state, now } = ctx;
-  if (state.path === "pooled" || state.witness.kind !== "open" || state.reapAt > now.mono) return;
+  if (state.path === "pooled" || state.witness.kind !== "open") return;
+  if (state.reap.request !== null || state.reap.nextAt > now.mono) return;
+  const { nodeTimeoutMs, requestTimeoutMs } = state.settings.timing;
   const roles = [...state.roles.values()].filter((role) => role.term !== null).map((role) => role.role);
-  if (roles.length === 0) return;
-  state.reapAt = now.mono + state.settings.timing.nodeTimeoutMs;
-  ctx.effects.push({ kind: "reap", roles });
+  const request = newRequest(ctx, requestTimeoutMs);
+  state.reap = { request, nextAt: now.mono + nodeTimeoutMs * (roles.length > 0 ? 1 : idleReapInterval) };
+  ctx.effects.push({ kind: "reap", id: request.id, roles });
 }

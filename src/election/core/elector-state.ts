@@ -1,5 +1,5 @@
 import type { Holder, LeaseTerms, LeaseView, Sighting } from "./lease.js";
-import type { LossReason } from "./lease-rules.js";
+import type { AcquireCause, LossReason } from "./lease-rules.js";
 import type { Epoch, NodeId, Role, SessionRef } from "./names.js";
 import type { Timing } from "./timing.js";
 import type { Instant, Trust } from "./trust.js";
@@ -43,6 +43,8 @@ export interface Term {
   phase: "leading" | "draining";
   /** What the last confirmed renewal is worth. */
   trust: Trust;
+  /** What is told once the term may act: with a grace that is after the first renewal. Null when it has been told. */
+  unannounced: { readonly cause: AcquireCause; readonly gapMs: number } | null;
   /** The gate has been shut since then; only a renewal sent later reopens it. */
   shutAt: number | null;
   /** When the last answered request was sent on the very session that the row names; null until one was. */
@@ -95,7 +97,8 @@ export interface ElectorState {
   witness: Link;
   beat: { request: PendingRequest | null; nextAt: number };
   pulse: { request: PendingRequest | null; nextAt: number };
-  reapAt: number;
+  /** The witness is asked for something now and then, or its silent end would never be noticed. */
+  reap: { request: PendingRequest | null; nextAt: number };
   /** False while the node drains or is a pure follower. */
   contending: boolean;
   nextId: number;
@@ -123,7 +126,7 @@ export function initialState(settings: ElectorSettings, contending: boolean): El
     witness: closed,
     beat: { request: null, nextAt: 0 },
     pulse: { request: null, nextAt: 0 },
-    reapAt: 0,
+    reap: { request: null, nextAt: 0 },
     contending,
     nextId: 1,
     roles: new Map(),
@@ -152,7 +155,7 @@ export function draftOf(state: ElectorState): ElectorState {
     const term = role.term === null ? null : { ...role.term };
     roles.set(name, { ...role, term, campaign: { ...role.campaign } });
   }
-  return { ...state, beat: { ...state.beat }, pulse: { ...state.pulse }, roles };
+  return { ...state, beat: { ...state.beat }, pulse: { ...state.pulse }, reap: { ...state.reap }, roles };
 }
 
 /** The grace that this node's own gate observes and asks its heir to observe. */

@@ -33,18 +33,26 @@ export function startTerm(
     epoch: won.epoch,
     phase: "leading",
     trust,
+    unannounced: { cause: won.cause, gapMs: won.gapMs },
     shutAt: null,
     provenAt: null,
     electedAt: ctx.now.mono,
     graceMs: request.graceMs,
     drain: null,
   };
-  const { epoch, cause, gapMs } = won;
-  role.workEpoch = epoch;
-  ctx.effects.push({ kind: "elected", role: role.role, epoch, trust, cause, gapMs });
+  // With a grace the gate opens by the first renewal, and work that began before would find it shut.
+  if (graceMs(ctx.state) === 0) announceTerm(ctx, role, role.term);
   // The first renewal takes the lock, names the sessions and lets another node become heir: do not wait a beat for it.
   ctx.state.beat.nextAt = ctx.now.mono;
-  ctx.state.reapAt = ctx.now.mono;
+  ctx.state.reap.nextAt = ctx.now.mono;
+}
+
+function announceTerm(ctx: StepContext, role: RoleState, term: Term): void {
+  if (term.unannounced === null) return;
+  const { epoch, trust, unannounced } = term;
+  term.unannounced = null;
+  role.workEpoch = epoch;
+  ctx.effects.push({ kind: "elected", role: role.role, epoch, trust, ...unannounced });
 }
 
 export function applyRenewal(ctx: StepContext, role: RoleState, request: PendingRequest, answer: BeatAnswer): void {
@@ -56,6 +64,7 @@ export function applyRenewal(ctx: StepContext, role: RoleState, request: Pending
     term.trust = { since: request.sentAt, lengthMs: ctx.state.settings.timing.fenceMs };
     term.provenAt = request.sentAt;
     if (term.shutAt !== null && request.sentAt.mono > term.shutAt) term.shutAt = null;
+    announceTerm(ctx, role, term);
   }
 }
 
@@ -84,6 +93,11 @@ export function beginDrain(
   role.coolUntil = Math.max(role.coolUntil, ctx.now.mono + order.coolMs);
   const { term } = role;
   if (term === null || term.phase === "draining") return;
+  if (term.unannounced !== null) {
+    endTerm(ctx, role, order.reason);
+    releaseLease(ctx, role, { epoch: term.epoch, to: order.to, reason: order.reason });
+    return;
+  }
   term.phase = "draining";
   term.drain = {
     to: order.to,
@@ -138,7 +152,7 @@ export function endTerm(ctx: StepContext, role: RoleState, reason: EndReason): v
   const { term } = role;
   if (term === null) return;
   role.term = null;
-  ctx.effects.push({ kind: "ended", role: role.role, epoch: term.epoch, reason });
+  if (term.unannounced === null) ctx.effects.push({ kind: "ended", role: role.role, epoch: term.epoch, reason });
 }
 
 /** With a grace, the lock session has to answer more often than it beats. */

@@ -71,6 +71,7 @@ export type Input =
   | { readonly kind: "closed"; readonly link: LinkName }
   | { readonly kind: "beatReplied"; readonly id: number; readonly reply: BeatReply }
   | { readonly kind: "pulseReplied"; readonly id: number }
+  | { readonly kind: "reapReplied"; readonly id: number }
   | { readonly kind: "waitReplied"; readonly role: Role; readonly id: number; readonly reply: WaitReply }
   | { readonly kind: "acquireReplied"; readonly role: Role; readonly id: number; readonly reply: AcquireReply }
   /** A request failed: its outcome is unknown, which is never a success. */
@@ -132,8 +133,8 @@ export type Effect =
       readonly dropLock: boolean;
       readonly reason: EndReason;
     }
-  /** End the sessions of frozen nodes that still hold a lock of these roles (R7). */
-  | { readonly kind: "reap"; readonly roles: readonly Role[] }
+  /** End the sessions of frozen nodes that still hold a lock of these roles (R7). Without roles: only answer. */
+  | { readonly kind: "reap"; readonly id: number; readonly roles: readonly Role[] }
   | {
       readonly kind: "elected";
       readonly role: Role;

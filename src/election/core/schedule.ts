@@ -15,6 +15,7 @@ export function nextWake(ctx: StepContext): number {
     if (state.beat.request === null) moments.push(state.beat.nextAt);
     if (pulseIntervalMs(ctx) !== null && state.pulse.request === null) moments.push(state.pulse.nextAt);
   }
+  if (state.witness.kind === "open") moments.push(state.reap.request?.deadline ?? state.reap.nextAt);
   if (state.beat.request !== null) moments.push(state.beat.request.deadline);
   if (state.pulse.request !== null) moments.push(state.pulse.request.deadline);
   for (const role of state.roles.values()) addRole(ctx, role, moments);
