@@ -28,6 +28,19 @@ export class PostgresCampaignSession implements CampaignSession {
     this.endBlockers = endBlockers;
   }
 
+  /**
+   * Has the session plan what an acquire runs, before a crash waits for it: an acquire of a role that no row can have
+   * changes nothing. The first one takes 2 ms longer than the second.
+   */
+  async warmUp(): Promise<void> {
+    try {
+      await this.client.query(`select ${this.schema}.acquire($1, $2, $3) as reply`, ["", "{}", null]);
+    } catch (error) {
+      this.client.close();
+      throw toHoldfastError(error, "preparing an acquire");
+    }
+  }
+
   async wait(prior: Sighting | null, sliceMs: number): Promise<WaitReply> {
     try {
       const rows = await this.client.query<{ reply: WaitJson }>(

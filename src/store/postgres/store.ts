@@ -170,11 +170,13 @@ export class PostgresStore implements Store<pg.ClientBase> {
 
   async openCampaign(role: Role, events: SessionEvents): Promise<CampaignSession> {
     const client = await openElectionClient(this.session("campaign"), events);
-    return new PostgresCampaignSession(client, this.schema, role, async (pid) => {
+    const session = new PostgresCampaignSession(client, this.schema, role, async (pid) => {
       const report = await this.witness?.endBlockers(role, pid);
       if (report === undefined || report.ended + report.refused + report.prepared === 0) return;
       this.options.warn("sessions stood in the way of a takeover", { role, ...report });
     });
+    await session.warmUp();
+    return session;
   }
 
   async transaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
