@@ -1,13 +1,4 @@
-import type { Result } from "./result.js";
-
-export interface BenchOptions {
-  /** For a quick trial: so many rounds of each kind at most. Null takes the numbers that the targets are meant for. */
-  readonly rounds: number | null;
-  /** What is going on, for whoever watches. */
-  readonly progress: (text: string) => void;
-}
-
-export type Bench = (options: BenchOptions) => Promise<readonly Result[]>;
+import type { Bench } from "./bench.js";
 
 /** In the order in which `all` runs them. */
 export const benches: Readonly<Record<string, Bench>> = {
@@ -16,7 +7,3 @@ export const benches: Readonly<Record<string, Bench>> = {
   failover: async (options) => (await import("./failover.js")).benchFailover(options),
   scale: async (options) => (await import("./scale.js")).benchScale(options),
 };
-
-export function roundsOf(options: BenchOptions, usual: number): number {
-  return Math.min(usual, options.rounds ?? usual);
-}

@@ -90,7 +90,8 @@ export class Cluster {
         [roleName],
       );
       const row = rows[0];
-      if (row?.ready === true && this.processes.has(row.holder)) return { leader: row.holder, epoch: BigInt(row.epoch) };
+      if (row?.ready === true && this.processes.has(row.holder))
+        return { leader: row.holder, epoch: BigInt(row.epoch) };
       if (performance.now() > deadline) throw new Error(`cluster ${this.schema} did not come to rest within 60 s`);
       await pause(lookMs);
     }
@@ -150,7 +151,8 @@ export class Cluster {
     });
     return async (from) => {
       const message = await elected;
-      if (message === null) throw new Error(`nobody was elected in cluster ${this.schema} within ${patienceMs / 1000} s`);
+      if (message === null)
+        throw new Error(`nobody was elected in cluster ${this.schema} within ${patienceMs / 1000} s`);
       const { nodeId, at, acquireMs } = message;
       return { nodeId, at, ms: msBetween(from, at), acquireMs };
     };

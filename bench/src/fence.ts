@@ -1,7 +1,7 @@
 import pg from "pg";
 import { pino } from "pino";
+import { type BenchOptions, roundsOf } from "./bench.js";
 import { BenchProcess } from "./bench-process.js";
-import { type BenchOptions, roundsOf } from "./benches.js";
 import { atTheEnd } from "./cleanup.js";
 import { Cluster } from "./cluster.js";
 import { createNode } from "./holdfast.js";

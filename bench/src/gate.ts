@@ -1,6 +1,6 @@
 import { setImmediate as yieldLoop } from "node:timers/promises";
 import { pino } from "pino";
-import { type BenchOptions, roundsOf } from "./benches.js";
+import { type BenchOptions, roundsOf } from "./bench.js";
 import { atTheEnd } from "./cleanup.js";
 import { createNode } from "./holdfast.js";
 import { roleName } from "./messages.js";

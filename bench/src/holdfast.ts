@@ -3,4 +3,4 @@
  * because only here is a server needed that outlives its nodes.
  */
 export { createNode } from "../../dist/index.js";
-export { type EmbeddedServer, startEmbedded } from "../../dist/store/embedded/server.js";
+export { startEmbedded } from "../../dist/store/embedded/server.js";

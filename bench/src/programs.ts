@@ -5,7 +5,7 @@ export const programs = {
   bareSession: () => import("./peers/bare-session.js"),
   lockPoller: () => import("./peers/lock-poller.js"),
   rowLease: () => import("./peers/row-lease.js"),
-} as const satisfies Record<string, () => Promise<{ run(url: string): Promise<void> | void }>>;
+} as const satisfies Record<string, () => Promise<{ run(url: string): void }>>;
 
 export type ProgramName = keyof typeof programs;
 
@@ -14,5 +14,5 @@ export async function runProgram(name: string, url: string): Promise<void> {
   // Whatever becomes of the bench, its children do not outlive it.
   process.on("disconnect", () => process.exit(0));
   const program = await programs[name as ProgramName]();
-  await program.run(url);
+  program.run(url);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { type BenchOptions, roundsOf } from "./bench.js";
 import { BenchProcess } from "./bench-process.js";
-import { type BenchOptions, roundsOf } from "./benches.js";
 import { Cluster } from "./cluster.js";
 import { judged, type Result, reported } from "./result.js";
 import { type BenchServer, startServer } from "./server.js";
