@@ -4,6 +4,6 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/tidy/*.test.ts"],
-    exclude: ["test/tidy/build.test.ts", "test/tidy/gates.test.ts", "test/tidy/model.test.ts"],
+    exclude: ["bench", "build", "gates", "model"].map((name) => `test/tidy/${name}.test.ts`),
   },
 });
