@@ -4,7 +4,7 @@ import { releaseLease, startTerm } from "./leading.js";
 import type { LeaseTerms, LeaseView, NodeSessions } from "./lease.js";
 import type { AcquireReply, LinkName, Notice, WaitReply } from "./messages.js";
 import { closeLink, newRequest, openLink, retryLater, type StepContext, soon } from "./step-context.js";
-import { clockRateError } from "./timing.js";
+import { clockRateError, slackMs } from "./timing.js";
 import { trustRemainingMs } from "./trust.js";
 
 /**
@@ -116,10 +116,15 @@ export function sessionsOf(ctx: StepContext): NodeSessions {
   };
 }
 
-/** The heir's clock may run fast: count a little less than it says. */
+/**
+ * The grace runs on two clocks: the heir's may be fast while the leader's is slow, and after a suspend the leader's counts
+ * in hundredths of a second. So the heir counts less than its clock says.
+ */
+const graceRate = 1 - 2 * clockRateError;
+
 function graceServedMs(ctx: StepContext, role: RoleState): number {
   const { confirmedAt } = role.campaign;
-  return confirmedAt === null ? 0 : (ctx.now.mono - confirmedAt) * (1 - clockRateError);
+  return confirmedAt === null ? 0 : Math.max(0, (ctx.now.mono - confirmedAt) * graceRate - slackMs);
 }
 
 function waitForLock(ctx: StepContext, role: RoleState): void {
@@ -177,7 +182,7 @@ export function onAcquireReply(ctx: StepContext, role: RoleState, reply: Acquire
       return;
     case "grace":
       campaign.confirmedAt ??= ctx.now.mono;
-      campaign.attemptAt = ctx.now.mono + Math.ceil(reply.waitMs / (1 - clockRateError));
+      campaign.attemptAt = ctx.now.mono + Math.ceil((reply.waitMs + slackMs) / graceRate);
       return;
     case "blocked":
       campaign.attemptAt = soon(ctx, retryMs.from, retryMs.to);

@@ -24,7 +24,7 @@ export const beatJitter = 0.2;
 /** The largest difference in rate between a node's clock and the database's that the margin covers. */
 export const clockRateError = 0.01;
 /** A cool loop still needs some time to notice that its trust has run out. */
-const slackMs = 20;
+export const slackMs = 20;
 /** A request gets at least this long; shorter ones would time out on an ordinary fsync. */
 const shortestRequestMs = 100;
 
