@@ -215,7 +215,10 @@ begin
     :"schema".key_of('fence', :'schema', v_cluster, p_role)
   ) on conflict do nothing;
   select lock_key into v_key from :"schema".leases where role = p_role;
-  if p_lock_key is not null and v_key <> p_lock_key then
+  if v_key is null then
+    raise exception using errcode = 'HF005',
+      message = format('role %s cannot be locked by key %s: another role has it', p_role, p_lock_key);
+  elsif v_key <> p_lock_key then
     raise exception using errcode = 'HF005',
       message = format('role %s is locked by key %s in this database, not by %s', p_role, v_key, p_lock_key);
   end if;
@@ -318,18 +321,21 @@ declare
   v_lease :"schema".leases;
   v_sighting jsonb;
   v_locked boolean := false;
+  v_kills bigint;
 begin
   if current_setting('server_version_num')::integer < 150000 then
     return '{"kind": "unheld"}'; -- Before 15 the statistics come late: a kill could look like a crash.
   end if;
   perform pg_stat_clear_snapshot();
+  -- Counted before the look: a kill that falls between the two must make a difference later.
+  v_kills := :"schema".sessions_killed();
   select * into v_lease from :"schema".leases where role = p_role;
   if :"schema".session_alive(v_lease.lock_session) and :"schema".session_alive(v_lease.witness_session)
     and :"schema".key_held_by(v_lease.lock_key, v_lease.lock_session)
   then
     v_sighting := jsonb_build_object(
       'epoch', v_lease.epoch::text, 'lock_session', v_lease.lock_session,
-      'witness_session', v_lease.witness_session, 'kills', :"schema".sessions_killed());
+      'witness_session', v_lease.witness_session, 'kills', v_kills);
   elsif p_prior->>'epoch' = v_lease.epoch::text and p_prior->>'lock_session' = v_lease.lock_session
     and p_prior->>'witness_session' = v_lease.witness_session
   then
@@ -509,6 +515,8 @@ $$;
 create function :"schema".announce(p_role text, p_notice jsonb, p_drop_lock boolean) returns void
 language plpgsql as $$
 begin
+  -- A notice is a hint: its commit need not wait for the disk, and so not hold up the acquire that the lock lets through.
+  perform set_config('synchronous_commit', 'off', true);
   if p_drop_lock then
     perform pg_advisory_unlock((select lock_key from :"schema".leases where role = p_role));
   end if;
@@ -578,7 +586,8 @@ begin
 end
 $$;
 
--- R7: the sessions of nodes whose beat is stale that still hold the lock or the heir's lock of these roles. Never those of
+-- R7: ends what a node whose beat is stale, and which holds the lock or the heir's lock of one of these roles, still has:
+-- that session, and every other of its process, since a row lock of a frozen process would hold up its successor. Never those of
 -- the node that asks: its own beat is stale, too, when it has just thawed.
 create function :"schema".reap(p_node text, p_roles text[], p_node_timeout_ms integer) returns jsonb
 language plpgsql as $$
@@ -592,9 +601,10 @@ begin
     select distinct a.pid, a.backend_start
     from :"schema".leases l
     cross join lateral unnest(array[:"schema".key_owner(l.lock_key), :"schema".key_owner(l.heir_key)]) o(pid)
-    join pg_stat_activity a on a.pid = o.pid
-    join :"schema".nodes n on n.lock_session = :"schema".session_ref(a.pid, a.backend_start)
-    where l.role = any (p_roles) and n.node_id <> p_node
+    join pg_stat_activity k on k.pid = o.pid
+    join :"schema".nodes n on n.lock_session = :"schema".session_ref(k.pid, k.backend_start)
+    join pg_stat_activity a on a.pid = o.pid or a.application_name like 'holdfast % ' || n.incarnation || ' %'
+    where l.role = any (p_roles) and n.node_id <> p_node and a.datname = current_database()
       and n.last_heartbeat < clock_timestamp() - p_node_timeout_ms * interval '1 millisecond'
   loop
     if :"schema".end_session(v_stale.pid, v_stale.backend_start) then
@@ -619,22 +629,29 @@ $$;
 
 -- R8, the fence. Run it as the last statement before COMMIT, best in the same message. The shared lock keeps takeovers
 -- from starving behind new lockers; FOR KEY SHARE is right under every isolation level, and does not stop renewals.
+-- A row that another database wrote fences nobody in: a promoted replica may have lost the epoch that deposed this one.
 -- A transaction that waits after this holds a takeover up, so it is ended soon.
 create function :"schema".assert_epoch(p_role text, p_epoch bigint) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_lease record;
   v_epoch bigint;
+  v_identity text;
 begin
   select fence_key, ttl_ms into v_lease from :"schema".leases where role = p_role;
   if not found then
     raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
   end if;
   perform pg_advisory_xact_lock_shared(v_lease.fence_key);
-  select epoch into v_epoch from :"schema".leases where role = p_role for key share;
+  select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role for key share;
   if v_epoch <> p_epoch then
     raise exception using errcode = 'HF001',
       message = format('epoch %s of role %s is over: %s leads now', p_epoch, p_role, v_epoch);
+  elsif v_identity is not null then
+    if split_part(v_identity, '/', 2) <> substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) then
+      raise exception using errcode = 'HF001',
+        message = format('epoch %s of role %s was given by another database', p_epoch, p_role);
+    end if;
   end if;
   perform set_config('idle_in_transaction_session_timeout', greatest(v_lease.ttl_ms / 4, 100)::text, true);
   perform set_config('holdfast.epoch', p_role || '=' || p_epoch, true);
@@ -648,17 +665,24 @@ create procedure :"schema".assert_transaction(p_role text, p_epoch bigint, p_fen
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_epoch bigint;
+  v_identity text;
 begin
   if current_setting('holdfast.fence', true) is distinct from p_stamp then
     raise exception using errcode = 'HF002', message = 'the transaction ended before its fence';
   end if;
   perform pg_advisory_xact_lock_shared(p_fence_key);
-  select epoch into v_epoch from :"schema".leases where role = p_role and fence_key = p_fence_key for key share;
+  select epoch, identity into v_epoch, v_identity
+  from :"schema".leases where role = p_role and fence_key = p_fence_key for key share;
   if not found then
     raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
   elsif v_epoch <> p_epoch then
     raise exception using errcode = 'HF001',
       message = format('epoch %s of role %s is over: %s leads now', p_epoch, p_role, v_epoch);
+  elsif v_identity is not null then
+    if split_part(v_identity, '/', 2) <> substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) then
+      raise exception using errcode = 'HF001',
+        message = format('epoch %s of role %s was given by another database', p_epoch, p_role);
+    end if;
   end if;
 end
 $$;
@@ -722,27 +746,41 @@ deferrable initially deferred for each row execute function :"schema".assert_cap
 -- Refuses every write to the table that does not carry the role's epoch, whatever client it comes from.
 create function :"schema".protect(p_table regclass, p_role text) returns void
 language plpgsql as $$
+declare
+  v_table regclass;
 begin
   if not exists (select from :"schema".leases where role = p_role) then
     raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
   end if;
-  execute format('drop trigger if exists holdfast_fence on %s', p_table);
-  execute format('drop trigger if exists holdfast_fence_truncate on %s', p_table);
-  execute format(
-    'create trigger holdfast_fence before insert or update or delete on %s for each statement execute function %I.capture_epoch(%L)',
-    p_table, :'schema', p_role);
-  execute format(
-    'create trigger holdfast_fence_truncate before truncate on %s for each statement execute function %I.capture_epoch(%L)',
-    p_table, :'schema', p_role);
+  perform :"schema".unprotect(p_table);
+  for v_table in select * from :"schema".with_partitions(p_table) loop
+    execute format(
+      'create trigger holdfast_fence before insert or update or delete on %s for each statement execute function %I.capture_epoch(%L)',
+      v_table, :'schema', p_role);
+    execute format(
+      'create trigger holdfast_fence_truncate before truncate on %s for each statement execute function %I.capture_epoch(%L)',
+      v_table, :'schema', p_role);
+  end loop;
 end
 $$;
 
 create function :"schema".unprotect(p_table regclass) returns void
 language plpgsql as $$
+declare
+  v_table regclass;
 begin
-  execute format('drop trigger if exists holdfast_fence on %s', p_table);
-  execute format('drop trigger if exists holdfast_fence_truncate on %s', p_table);
+  for v_table in select * from :"schema".with_partitions(p_table) loop
+    execute format('drop trigger if exists holdfast_fence on %s', v_table);
+    execute format('drop trigger if exists holdfast_fence_truncate on %s', v_table);
+  end loop;
 end
+$$;
+
+-- A statement that names a partition fires no trigger of the table above it. Partitions made later are not protected
+-- until protect() runs again.
+create function :"schema".with_partitions(p_table regclass) returns setof regclass
+language sql stable as $$
+  select p_table union select relid from pg_partition_tree(p_table)
 $$;
 
 -- Stable views for anyone.

@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import type { Catalogue, Given } from "./config/catalogue.js";
 import { type Config, type ConfigOptions, resolveConfig } from "./config/config.js";
 import { type Clock, systemClock } from "./election/clock.js";
-import type { ElectorSettings, ElectorState } from "./election/core/elector-state.js";
+import type { ElectorSettings, ElectorState, RoleState } from "./election/core/elector-state.js";
 import type { LinkName } from "./election/core/messages.js";
 import { type Incarnation, type NodeId, parseRole, type Role } from "./election/core/names.js";
 import { Elector } from "./election/elector.js";
@@ -17,7 +17,7 @@ import { retryWhileAway, within } from "./lifecycle/retry.js";
 import type { NodeReport, NodeRow } from "./membership/node-row.js";
 import type { LockSession, Store, Transition } from "./store/contract.js";
 import { type EmbeddedServer, startEmbedded } from "./store/embedded/server.js";
-import { connectionOf } from "./store/postgres/connection.js";
+import { connectionOf, connectionOfPool } from "./store/postgres/connection.js";
 import { type PostgresPool, PostgresStore, type PostgresTransaction } from "./store/postgres/store.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
@@ -34,6 +34,7 @@ export interface NodeOptions extends Omit<ConfigOptions, "store"> {
 /** A node outside of PostgreSQL: the tests' store in memory, with its own clock. */
 export interface NodeParts<Tx> {
   readonly config: Config;
+  readonly report: NodeReport;
   readonly store: Store<Tx>;
   readonly clock: Clock;
   readonly random: () => number;
@@ -55,9 +56,11 @@ export async function createNode(options: NodeOptions = {}): Promise<HoldfastNod
   const log = logger ?? pino({ name: "holdfast" });
   const server = config.backend === "embedded" ? await startEmbedded({ dataDir: config.store.dataDir }) : null;
   try {
-    const store = openStore(config, pool ?? null, server, log);
+    const report = reportOf(config);
+    const store = openStore(config, { report, pool: pool ?? null, server, log });
     const parts: NodeParts<PostgresTransaction> = {
       config,
+      report,
       store,
       clock: systemClock,
       random: Math.random,
@@ -74,12 +77,11 @@ export async function createNode(options: NodeOptions = {}): Promise<HoldfastNod
 
 function openStore(
   config: Config,
-  pool: PostgresPool | null,
-  server: EmbeddedServer | null,
-  log: Logger,
+  given: { report: NodeReport; pool: PostgresPool | null; server: EmbeddedServer | null; log: Logger },
 ): PostgresStore {
+  const { report, pool, server, log } = given;
   const url = server?.url ?? config.store.url;
-  const connection = pool !== null && url === "" ? { ...pool.options } : connectionOf(config, url);
+  const connection = pool !== null && url === "" ? connectionOfPool(pool) : connectionOf(config, url);
   const { electionUrl } = config.store;
   return new PostgresStore({
     connection,
@@ -90,6 +92,7 @@ function openStore(
     cluster: config.cluster.name,
     migrate: config.store.migrate,
     timing: config.timing,
+    node: report,
     warn: (message, details) => log.warn(details, message),
   });
 }
@@ -106,7 +109,7 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   private readonly observer: ElectionObserver;
   private readonly roles = new Map<Role, RoleHandle<Tx>>();
   private readonly stopping = new AbortController();
-  private readonly signals = new EventEmitter<{ opened: []; beaten: []; failed: [HoldfastError]; ended: [] }>();
+  private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError]; stepped: [] }>();
   private closing: Promise<void> | null = null;
 
   private constructor(parts: NodeParts<Tx>) {
@@ -114,7 +117,7 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     const { config } = parts;
     this.parts = parts;
     this.registry = parts.registry;
-    this.report = reportOf(config);
+    this.report = parts.report;
     this.id = this.report.nodeId;
     const metrics = new ElectionMetrics(parts.registry, config.metrics.prefix);
     this.observer = new ElectionObserver({ log: parts.log, metrics, nodeId: this.report.nodeId, clock: parts.clock });
@@ -165,10 +168,7 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
       events: {
         elected: (effect) => this.roles.get(effect.role)?.onElected(effect),
         draining: (effect) => this.roles.get(effect.role)?.onDraining(effect),
-        ended: (effect) => {
-          this.roles.get(effect.role)?.onEnded(effect);
-          this.signals.emit("ended");
-        },
+        ended: (effect) => this.roles.get(effect.role)?.onEnded(effect),
         changed: (effect) => this.roles.get(effect.role)?.onChanged(effect.view),
         evidenceRefused: (effect) => observer.evidenceRefused(effect.role, effect.reason),
         stepped: (state) => this.onStepped(state),
@@ -223,8 +223,8 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     }
     await within(this.parts.config.timing.drainTimeoutMs, this.work.idle());
     this.elector.dispatch({ kind: "candidacy", on: false });
-    while ([...this.elector.state.roles.values()].some((role) => role.term !== null)) {
-      await new Promise<void>((resolve) => this.signals.once("ended", resolve));
+    while ([...this.elector.state.roles.values()].some(leadsOrMay)) {
+      await new Promise<void>((resolve) => this.signals.once("stepped", resolve));
     }
     await this.elector.released();
   }
@@ -258,6 +258,8 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   private onStepped(state: ElectorState): void {
     for (const role of this.roles.values()) role.onStepped(state);
     this.observer.stepped(state);
+    // After the effects of the step have been carried out.
+    queueMicrotask(() => this.signals.emit("stepped"));
   }
 
   private onLinkOpened(link: LinkName, session: LockSession): void {
@@ -321,9 +323,15 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   }
 }
 
+/** A role that this node leads, or may be about to: an acquire that is under way may still be granted. */
+function leadsOrMay(role: RoleState): boolean {
+  return role.term !== null || role.campaign.request?.what === "acquire";
+}
+
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SCHEMA_IN_USE", "NODE_ID_TAKEN", "SCHEMA_TOO_NEW"]);
 
-function reportOf(config: Config): NodeReport {
+/** Who this process is, as it will say in the registry. */
+export function reportOf(config: Config): NodeReport {
   const host = hostname();
   const generated = `${host}:${process.pid}:${randomBytes(4).toString("hex")}`;
   return {

@@ -7,7 +7,7 @@ import { Registry } from "prom-client";
 import { type ConfigOptions, resolveConfig } from "./config/config.js";
 import type { Clock } from "./election/clock.js";
 import { epochOf, parseRole } from "./election/core/names.js";
-import { HoldfastNode } from "./node.js";
+import { HoldfastNode, reportOf } from "./node.js";
 import { MemoryDatabase } from "./store/memory/database.js";
 import { MemoryCluster, MemoryStore, type MemoryTransaction } from "./store/memory/store.js";
 
@@ -77,6 +77,7 @@ export function createTestCluster(): TestCluster {
       const config = resolveConfig({ ...options, cluster }, true);
       const parts = {
         config,
+        report: reportOf(config),
         store: new MemoryStore(shared),
         clock,
         random: () => 0.5,

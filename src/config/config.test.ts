@@ -64,6 +64,10 @@ describe("settings", () => {
       "cluster.lease_duration is not a setting here: ours is cluster.leader_lease_ttl_seconds.",
     ],
     [
+      { cluster: { HEARTBEAT_INTERVAL_MS: 1 } },
+      "cluster.heartbeat_interval_ms is not a setting here: ours is cluster.heartbeat_seconds.",
+    ],
+    [
       { cluster: { heartbeatSeconds: "1" } },
       'cluster.heartbeat_seconds must be a number of seconds from 0.05 to 3600, not "1".',
     ],

@@ -60,7 +60,7 @@ function readValue(setting: Setting<unknown>, value: unknown, name: string): unk
 
 function unknownKey(section: SectionShape, key: string, path: string): Error {
   const name = `${path}${snakeCase(key)}`;
-  const ours = foreignNames[snakeCase(key).toLowerCase()];
+  const ours = foreignNames[snakeCase(key)];
   if (ours !== undefined) return badSetting(`${name} is not a setting here: ours is ${ours}.`);
   const nearest = Object.keys(section)
     .map((known) => ({ known, distance: editDistance(key.toLowerCase(), known.toLowerCase()) }))
@@ -70,6 +70,7 @@ function unknownKey(section: SectionShape, key: string, path: string): Error {
 }
 
 export function snakeCase(name: string): string {
+  if (/^[A-Z0-9_]+$/.test(name)) return name.toLowerCase(); // A name of the environment.
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

@@ -46,7 +46,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   private readonly holder: Holder;
   private readonly observer: RoleObserver;
   private readonly leads: LeadFunction<Tx>[] = [];
-  private readonly endings = new EventEmitter<{ ended: [Epoch, string] }>();
+  private readonly moments = new EventEmitter<{ ended: [Epoch, string]; stepped: [] }>();
   private term: LeaderTerm<Tx> | null = null;
   private work: LeaderWork | null = null;
 
@@ -134,16 +134,17 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     return new Promise((resolve) => {
       const onEnded = (ended: Epoch, reason: string): void => {
         if (ended !== epoch) return;
-        this.endings.off("ended", onEnded);
+        this.moments.off("ended", onEnded);
         resolve(reason);
       };
-      this.endings.on("ended", onEnded);
+      this.moments.on("ended", onEnded);
     });
   }
 
   /** Below: what the elector reports. Not for users. */
   onStepped(state: ElectorState): void {
     this.gate.follow(state);
+    this.moments.emit("stepped");
   }
 
   onElected({ epoch, cause, gapMs }: Extract<Effect, { kind: "elected" }>): void {
@@ -173,7 +174,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     this.term = null;
     this.observer.lost(this.name, epoch, reason);
     this.tell("lost", { role: this.name, epoch, leaderId: null, reason });
-    this.endings.emit("ended", epoch, reason);
+    this.moments.emit("ended", epoch, reason);
   }
 
   onChanged(view: LeaseView): void {
@@ -191,16 +192,37 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   }
 
   private run(fn: LeadFunction<Tx>, term: LeaderTerm<Tx>, work: LeaderWork): void {
-    const running = Promise.resolve()
-      .then(() => fn(term))
-      .catch((error: unknown) => {
+    work.track(this.runUntilStopped(fn, term, work));
+  }
+
+  /**
+   * A function that ends because the gate was shut for a moment is run again when it has opened: the term goes on, and so
+   * must its work. Any other throw gives the role up (R10).
+   */
+  private async runUntilStopped(fn: LeadFunction<Tx>, term: LeaderTerm<Tx>, work: LeaderWork): Promise<void> {
+    while (!work.signal.aborted) {
+      try {
+        await fn(term);
+        return;
+      } catch (error) {
         // After the end, an error is most often the abort itself.
         if (work.signal.aborted) return;
-        const epoch = term.epoch as Epoch;
-        this.observer.workFailed(this.name, epoch, error);
-        this.elector.dispatch({ kind: "workFailed", role: this.name, epoch });
-      });
-    work.track(running);
+        if (!(error instanceof NotLeaderError)) {
+          const epoch = term.epoch as Epoch;
+          this.observer.workFailed(this.name, epoch, error);
+          this.elector.dispatch({ kind: "workFailed", role: this.name, epoch });
+          return;
+        }
+      }
+      await this.gateOpened(work.signal);
+    }
+  }
+
+  /** Resolves when the gate is open, or there is nothing left to wait for. */
+  private async gateOpened(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.gate.isLeader) {
+      await new Promise<void>((resolve) => this.moments.once("stepped", resolve));
+    }
   }
 
   private stopWork(epoch: Epoch, reason: string): void {

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { resolveConfig } from "../config/config.js";
-import { HoldfastNode } from "../node.js";
+import { HoldfastNode, reportOf } from "../node.js";
 import { MemoryDatabase } from "../store/memory/database.js";
 import { MemoryCluster, MemoryStore } from "../store/memory/store.js";
 import { TestClock } from "../testing.js";
@@ -23,8 +23,10 @@ async function startNode() {
   const registry = new Registry();
   const database = new MemoryDatabase({ now: () => clock.wall() });
   const shared = new MemoryCluster(database, (ms, fire) => clock.wakeAt(clock.mono() + ms, fire));
+  const config = resolveConfig({ cluster: { nodeId: "a" }, metrics: { prefix: "app_" } }, true);
   const node = await HoldfastNode.start({
-    config: resolveConfig({ cluster: { nodeId: "a" }, metrics: { prefix: "app_" } }, true),
+    config,
+    report: reportOf(config),
     store: new MemoryStore(shared),
     clock,
     random: () => 0.5,

@@ -95,6 +95,7 @@ export async function postgresHarness(): Promise<StoreHarness> {
         cluster: "contract",
         migrate: "auto",
         timing,
+        node: { nodeId: "contract" as NodeId, incarnation: "contract-1" as Incarnation },
         warn: () => undefined,
       });
       stores.push(store);

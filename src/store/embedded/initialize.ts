@@ -7,7 +7,7 @@ import { failureWithLog } from "./failure.js";
 import { type LaunchOptions, launch } from "./launch.js";
 import type { LogFile } from "./log-file.js";
 
-export const superuser = "holdfast";
+export const superuser = "postgres";
 
 const draftPrefix = "data.new-";
 

@@ -37,6 +37,7 @@ export interface FencedTransaction {
 }
 
 interface Waiter {
+  readonly role: Role;
   readonly session: SessionRef;
   readonly sighting: Sighting;
   readonly granted: (reply: WaitReply) => void;
@@ -74,7 +75,8 @@ export class MemoryDatabase {
   private readonly rules: LeaseRules;
   private readonly sessions = new Map<SessionRef, (cause: SessionEnd) => void>();
   private readonly locks = new Map<string, SessionRef>();
-  private readonly waiters = new Map<Role, Waiter>();
+  /** In the order in which they came: a deposed heir may still wait when the next one does. */
+  private readonly waiters = new Set<Waiter>();
   private readonly fenced = new Set<FencedTransaction>();
   private sessionCount = 0;
 
@@ -106,7 +108,7 @@ export class MemoryDatabase {
     this.sessions.delete(ref);
     if (cause === "killed") this.kills += 1;
     onEnd(cause);
-    for (const [role, waiter] of this.waiters) if (waiter.session === ref) this.waiters.delete(role);
+    for (const waiter of this.waiters) if (waiter.session === ref) this.waiters.delete(waiter);
     for (const [name, owner] of this.locks) if (owner === ref) this.locks.delete(name);
     for (const role of this.leases.keys()) this.grantWaiting(role);
   }
@@ -182,13 +184,15 @@ export class MemoryDatabase {
   ): { readonly kind: "waiting"; readonly sighting: Sighting } | { readonly kind: "unheld" } {
     const sighting = this.look(role) ?? this.stillValid(role, prior);
     if (sighting === null) return { kind: "unheld" };
-    this.waiters.set(role, { session, sighting, granted });
+    this.waiters.add({ role, session, sighting, granted });
     this.grantWaiting(role);
     return { kind: "waiting", sighting };
   }
 
   endWait(session: SessionRef, role: Role): void {
-    if (this.waiters.get(role)?.session === session) this.waiters.delete(role);
+    for (const waiter of this.waiters) {
+      if (waiter.role === role && waiter.session === session) this.waiters.delete(waiter);
+    }
   }
 
   /** The holder as the database sees it: both sessions alive, and the lock held by the one that the row names. */
@@ -212,10 +216,13 @@ export class MemoryDatabase {
   }
 
   private grantWaiting(role: Role): void {
-    const waiter = this.waiters.get(role);
-    if (waiter === undefined || !this.tryLock(waiter.session, role, "lock")) return;
-    this.waiters.delete(role);
-    waiter.granted({ kind: "locked", sighting: { ...waiter.sighting, lockedAt: this.now() } });
+    for (const waiter of this.waiters) {
+      if (waiter.role !== role) continue;
+      if (!this.tryLock(waiter.session, role, "lock")) return;
+      this.waiters.delete(waiter);
+      waiter.granted({ kind: "locked", sighting: { ...waiter.sighting, lockedAt: this.now() } });
+      return;
+    }
   }
 
   acquire(session: SessionRef, role: Role, request: AcquireRequest): AcquireReply {

@@ -35,6 +35,7 @@ export class PostgresCampaignSession implements CampaignSession {
   async warmUp(): Promise<void> {
     try {
       await this.client.query(`select ${this.schema}.acquire($1, $2, $3) as reply`, ["", "{}", null]);
+      this.client.ready();
     } catch (error) {
       this.client.close();
       throw toHoldfastError(error, "preparing an acquire");

@@ -46,3 +46,9 @@ function hostOf(url: string): string {
     throw new HoldfastError("BAD_SETTINGS", "store.url is not a URL like postgres://user@host:5432/database.");
   }
 }
+
+/** How a user's pool reaches the database. The driver hides secrets from enumeration, so they are named. */
+export function connectionOfPool(pool: pg.Pool): pg.ClientConfig {
+  const { password, ssl } = pool.options;
+  return { ...pool.options, ...(password === undefined ? {} : { password }), ...(ssl === undefined ? {} : { ssl }) };
+}

@@ -73,11 +73,13 @@ async function commit(
   }
   // A transaction that had already failed answers COMMIT with ROLLBACK: that is no success.
   if (results.at(-1)?.command !== "COMMIT") {
-    throw new HoldfastError(
-      "DATABASE_REFUSED",
-      "The transaction was rolled back: one of its statements had failed before the function returned.",
-    );
+    throw rolledBack();
   }
+}
+
+function rolledBack(cause?: unknown): HoldfastError {
+  const message = "The transaction was rolled back: one of its statements had failed before the function returned.";
+  return new HoldfastError("DATABASE_REFUSED", message, { cause });
 }
 
 /** What went wrong with the fence is ours to say; what the user's own statements caused is passed on as it came. */
@@ -90,6 +92,7 @@ function commitError(error: unknown, role: string, epoch: bigint): unknown {
       { cause: error },
     );
   }
+  if (state === sqlState.inFailedTransaction) return rolledBack(error);
   const byAssert = /assert_(transaction|epoch)/.test((error as pg.DatabaseError).where ?? "");
   if (state === sqlState.serializationFailure && byAssert) {
     // Under REPEATABLE READ the assert meets a row that a takeover changed after this transaction's snapshot.

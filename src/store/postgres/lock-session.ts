@@ -26,6 +26,7 @@ export async function openLockSession(
   try {
     await takeMembership(client, schema, owner.report(), options.timing.nodeTimeoutMs);
     const identity = await readIdentity(client, schema);
+    client.ready();
     return new PostgresLockSession(client, schema, owner, identity);
   } catch (error) {
     client.close();

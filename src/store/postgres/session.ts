@@ -13,6 +13,8 @@ export interface ElectionClient {
   readonly pid: number;
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   onNotification(listener: (payload: string) => void): void;
+  /** The session is set up: from here on its requests have deadlines of their own. */
+  ready(): void;
   close(): void;
 }
 
@@ -21,15 +23,23 @@ export interface SessionOptions {
   readonly schema: string;
   readonly purpose: "lock" | "witness" | "campaign";
   readonly nodeId: string;
+  readonly incarnation: string;
   readonly timing: Timing;
 }
 
+/**
+ * What the server shows of a session. The incarnation lets a successor end everything that a frozen process still has;
+ * PostgreSQL cuts the name at 63 bytes, so it comes before the node's id.
+ */
+export function applicationName(purpose: string, incarnation: string, nodeId: string): string {
+  return `holdfast ${purpose} ${incarnation} ${nodeId}`.slice(0, 63);
+}
+
 export async function openElectionClient(options: SessionOptions, events: SessionEvents): Promise<ElectionClient> {
-  const client = new pg.Client({
-    ...options.connection,
-    connectionTimeoutMillis: Math.max(options.timing.requestTimeoutMs, 1_000),
-    keepAlive: true,
-  });
+  const connectTimeoutMs = Math.max(options.timing.requestTimeoutMs, 1_000);
+  const client = new pg.Client({ ...options.connection, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true });
+  // A server that falls silent in the middle of the set-up would otherwise be waited for for ever.
+  const late = setTimeout(() => destroy(client), 2 * connectTimeoutMs);
   let ended = false;
   let opened = false;
   const end = (reason: string): void => {
@@ -45,18 +55,25 @@ export async function openElectionClient(options: SessionOptions, events: Sessio
     if (found.path !== "pooled") await configure(client, options);
     if (ended) throw new Error("the connection ended while it was being set up");
     opened = true;
-    return wrap(client, found, () => {
-      ended = true;
-    });
+    return wrap(
+      client,
+      found,
+      () => clearTimeout(late),
+      () => {
+        ended = true;
+      },
+    );
   } catch (error) {
     ended = true;
+    clearTimeout(late);
     destroy(client);
     throw toHoldfastError(error, `opening the ${options.purpose} session`);
   }
 }
 
-function wrap(client: pg.Client, found: Found, markEnded: () => void): ElectionClient {
+function wrap(client: pg.Client, found: Found, ready: () => void, markEnded: () => void): ElectionClient {
   let active = 0;
+  let last: Promise<unknown> = Promise.resolve();
   const names = new Map<string, string>();
   /** The same few statements for a lifetime are prepared once; a pooler would hand them to a session that has none. */
   const nameOf = (text: string): string => {
@@ -70,10 +87,13 @@ function wrap(client: pg.Client, found: Found, markEnded: () => void): ElectionC
     pid: found.pid,
     async query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
       active += 1;
+      const query = { text, values: [...values] };
+      const prepared = found.path === "pooled" || values.length === 0 ? query : { ...query, name: nameOf(text) };
+      // One at a time: a release may be asked for while a beat is under way.
+      const sent = last.then(() => client.query<Row>(prepared));
+      last = sent.catch(() => undefined);
       try {
-        const query = { text, values: [...values] };
-        const prepared = found.path === "pooled" || values.length === 0 ? query : { ...query, name: nameOf(text) };
-        return (await client.query<Row>(prepared)).rows;
+        return (await sent).rows;
       } finally {
         active -= 1;
       }
@@ -81,7 +101,9 @@ function wrap(client: pg.Client, found: Found, markEnded: () => void): ElectionC
     onNotification(listener) {
       client.on("notification", (message) => listener(message.payload ?? ""));
     },
+    ready,
     close() {
+      ready();
       markEnded();
       // A busy session is cut off; an idle one says goodbye, so that the server does not call it abandoned.
       if (active > 0) destroy(client);
@@ -140,7 +162,7 @@ async function configure(client: pg.Client, options: SessionOptions): Promise<vo
     options.purpose === "campaign" ? timing.heirSliceMs + timing.requestTimeoutMs : timing.requestTimeoutMs;
   const dropAfterSeconds = Math.ceil(timing.ttlMs / 1000);
   const settings: Record<string, string> = {
-    application_name: `holdfast ${options.purpose} ${options.nodeId}`.slice(0, 63),
+    application_name: applicationName(options.purpose, options.incarnation, options.nodeId),
     search_path: "pg_catalog",
     default_transaction_isolation: "read committed",
     default_transaction_read_only: "off",

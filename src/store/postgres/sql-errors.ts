@@ -13,6 +13,7 @@ export const sqlState = {
   serializationFailure: "40001",
   lockNotAvailable: "55P03",
   readOnly: "25006",
+  inFailedTransaction: "25P02",
   invalidParameterValue: "22023",
 } as const;
 

@@ -4,7 +4,7 @@ import type { Notice } from "../../election/core/messages.js";
 import { type Epoch, epochOf, type Incarnation, type NodeId, type Role } from "../../election/core/names.js";
 import type { Timing } from "../../election/core/timing.js";
 import { HoldfastError, invariant } from "../../errors.js";
-import { type NodeReport, type NodeRow, type NodeStatus, parseNodeStatus } from "../../membership/node-row.js";
+import type { NodeReport, NodeRow, NodeStatus } from "../../membership/node-row.js";
 import type {
   CampaignSession,
   FenceToken,
@@ -20,7 +20,8 @@ import { fencedTransaction } from "./fence.js";
 import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
 import { type LeaseJson, readLease } from "./replies.js";
-import { type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
+import { type NodeJson, readNode, readTransition, type TransitionJson, toRegistryJson } from "./rows.js";
+import { applicationName, type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
 import { toHoldfastError } from "./sql-errors.js";
 import { PostgresWitnessSession } from "./witness-session.js";
 
@@ -39,6 +40,7 @@ export interface PostgresStoreOptions {
   readonly cluster: string;
   readonly migrate: "auto" | "check";
   readonly timing: Timing;
+  readonly node: { readonly nodeId: NodeId; readonly incarnation: Incarnation };
   /** Told when something outside Holdfast should be known to an operator. */
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
@@ -59,21 +61,25 @@ export class PostgresStore implements Store<pg.ClientBase> {
   }
 
   async prepare(): Promise<void> {
-    await this.asking("preparing the schema", async (client) => {
-      const migrations = await readMigrations();
-      if (this.options.migrate === "auto") await migrate(client, this.options.schema, migrations);
-      else await checkMigrations(client, this.options.schema, migrations);
-      const { rows } = await client.query<{ owner: string }>(`select ${this.schema}.claim_schema($1) as owner`, [
-        this.options.cluster,
-      ]);
-      const owner = rows[0]?.owner;
-      if (owner !== this.options.cluster) {
-        throw new HoldfastError(
-          "SCHEMA_IN_USE",
-          `Schema "${this.options.schema}" belongs to cluster "${owner}", not "${this.options.cluster}": set another store.schema or cluster.name.`,
-        );
-      }
-    });
+    await this.asking(
+      "preparing the schema",
+      async (client) => {
+        const migrations = await readMigrations();
+        if (this.options.migrate === "auto") await migrate(client, this.options.schema, migrations);
+        else await checkMigrations(client, this.options.schema, migrations);
+        const { rows } = await client.query<{ owner: string }>(`select ${this.schema}.claim_schema($1) as owner`, [
+          this.options.cluster,
+        ]);
+        const owner = rows[0]?.owner;
+        if (owner !== this.options.cluster) {
+          throw new HoldfastError(
+            "SCHEMA_IN_USE",
+            `Schema "${this.options.schema}" belongs to cluster "${owner}", not "${this.options.cluster}": set another store.schema or cluster.name.`,
+          );
+        }
+      },
+      noTimeout,
+    );
   }
 
   async ensureRoles(roles: readonly RoleOrder[]): Promise<void> {
@@ -234,23 +240,45 @@ export class PostgresStore implements Store<pg.ClientBase> {
       schema: this.options.schema,
       quotedSchema: this.schema,
       purpose,
-      nodeId: this.report?.nodeId ?? "",
+      nodeId: this.options.node.nodeId,
+      incarnation: this.options.node.incarnation,
       timing: this.options.timing,
     };
   }
 
-  private async asking<Result>(doing: string, ask: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  /** Asks over the pool. A question gets so long; a migration, as long as it takes. */
+  private async asking<Result>(
+    doing: string,
+    ask: (client: pg.PoolClient) => Promise<Result>,
+    timeoutMs = askTimeoutMs,
+  ): Promise<Result> {
     let client: pg.PoolClient | null = null;
     let failed = false;
     try {
       client = await this.pool.connect();
-      return await ask(client);
+      return await answered(ask(client), timeoutMs);
     } catch (error) {
-      failed = true;
+      failed = true; // Whatever it still carries: the pool drops it.
       throw toHoldfastError(error, doing);
     } finally {
       client?.release(failed);
     }
+  }
+}
+
+const askTimeoutMs = 10_000;
+const noTimeout = 2 ** 31 - 1;
+
+async function answered<Result>(answer: Promise<Result>, timeoutMs: number): Promise<Result> {
+  let late: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    late = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms: timeout`)), timeoutMs);
+  });
+  answer.catch(() => undefined); // It may fail after nobody waits for it any more.
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(late);
   }
 }
 
@@ -259,67 +287,9 @@ function openPool(options: PostgresStoreOptions): pg.Pool {
     ...options.connection,
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
-    application_name: "holdfast pool",
+    application_name: applicationName("pool", options.node.incarnation, options.node.nodeId),
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on("error", (error) => options.warn("an idle connection of the pool broke", { reason: error.message }));
   return pool;
-}
-
-function toRegistryJson(report: NodeReport): Record<string, unknown> {
-  const { nodeId, ...rest } = report;
-  return { node_id: nodeId, ...rest };
-}
-
-interface NodeJson {
-  node_id: string;
-  incarnation: string;
-  clustered: boolean;
-  status: string;
-  hostname: string;
-  pid: number;
-  url: string | null;
-  version: string;
-  roles: string[];
-  promotable: boolean;
-  started_at: number;
-  last_heartbeat: number;
-  heartbeat_age_ms: number;
-}
-
-function readNode(json: NodeJson): NodeRow {
-  const { node_id, incarnation, status, started_at, last_heartbeat, heartbeat_age_ms, ...rest } = json;
-  return {
-    ...rest,
-    nodeId: node_id as NodeId,
-    incarnation: incarnation as Incarnation,
-    status: parseNodeStatus(status),
-    startedAt: started_at,
-    lastHeartbeat: last_heartbeat,
-    heartbeatAgeMs: heartbeat_age_ms,
-  };
-}
-
-interface TransitionJson {
-  role: string;
-  epoch: string;
-  event: Transition["event"];
-  reason: string;
-  node_id: string | null;
-  previous_node_id: string | null;
-  gap_ms: number | null;
-  at: number;
-}
-
-function readTransition(json: TransitionJson): Transition {
-  return {
-    role: json.role as Role,
-    epoch: epochOf(json.epoch),
-    event: json.event,
-    reason: json.reason,
-    nodeId: json.node_id as NodeId | null,
-    previousNodeId: json.previous_node_id as NodeId | null,
-    gapMs: json.gap_ms,
-    at: json.at,
-  };
 }

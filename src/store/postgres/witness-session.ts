@@ -40,6 +40,7 @@ export class PostgresWitnessSession implements WitnessSession {
       const rows = await client.query<{ channel: string }>(`select channel from ${schema}.meta`);
       // A hash in hexadecimal: nothing to quote.
       await client.query(`listen ${rows[0]?.channel ?? ""}`);
+      client.ready();
       return new PostgresWitnessSession(client, schema, options.nodeId);
     } catch (error) {
       client.close();
