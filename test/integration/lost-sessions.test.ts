@@ -8,10 +8,10 @@ type Sessions = readonly ("lock" | "witness")[];
 
 /** Ends sessions of a node as an administrator would, in one statement. */
 async function terminate(url: string, nodeId: string, sessions: Sessions): Promise<void> {
-  const names = sessions.map((session) => `holdfast ${session} ${nodeId}`);
+  const names = `^holdfast (${sessions.join("|")}) .*${nodeId}$`;
   const { rows } = await withClient(url, (client) =>
     client.query(
-      "SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE datname = current_database() AND application_name = ANY ($1)",
+      "SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity WHERE datname = current_database() AND application_name ~ $1",
       [names],
     ),
   );

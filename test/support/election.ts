@@ -95,7 +95,7 @@ export async function heirOf(url: string, role = "scheduler", { fresh = false } 
     const since = fresh ? clock[0]?.now : "-infinity";
     return await waitUntil(async () => {
       const { rows } = await client.query<{ name: string }>(
-        `SELECT substr(a.application_name, length('holdfast campaign ') + 1) AS name
+        `SELECT regexp_replace(a.application_name, '^.* ', '') AS name
          FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN holdfast.leases r
            ON l.classid = ((r.lock_key >> 32) & 4294967295)::oid AND l.objid = (r.lock_key & 4294967295)::oid
          WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database() AND r.role = $1
@@ -110,8 +110,12 @@ export async function heirOf(url: string, role = "scheduler", { fresh = false } 
   return heir;
 }
 
-/** G3, from the recorded acts: no node acted under an epoch after another one had acted under a newer epoch. */
 export async function expectNoOverlap(...nodes: readonly NodeProcess[]): Promise<void> {
+  expect(await overlapsOf(...nodes)).toEqual([]);
+}
+
+/** G3, from the recorded acts: whoever acted under an epoch after another node had acted under a newer one. */
+export async function overlapsOf(...nodes: readonly NodeProcess[]): Promise<readonly string[]> {
   const spans = new Map<string, { role: string; epoch: bigint; firstAfter: bigint; lastBefore: bigint }>();
   for (const node of nodes) {
     for (const { role, epoch, before, after } of await node.acts()) {
@@ -132,5 +136,5 @@ export async function expectNoOverlap(...nodes: readonly NodeProcess[]): Promise
       overlaps.push(`epoch ${older.epoch} of ${older.role} acted ${ms} ms after epoch ${newer.epoch} had begun`);
     }
   }
-  expect(overlaps).toEqual([]);
+  return overlaps;
 }
