@@ -13,6 +13,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { createNode, StaleEpochError } from "holdfast";
+import pg from "pg";
 
 const url = process.argv[2] ?? process.env.DATABASE_URL;
 if (!url) {
@@ -20,9 +21,14 @@ if (!url) {
   process.exit(2);
 }
 
-const node = await createNode({ store: { url }, cluster: { enabled: true } });
-process.once("SIGTERM", () => void node.close());
-process.once("SIGINT", () => void node.close());
+// A pool of one's own. Sessions of a pool that Holdfast opened would be ended by the successor of a frozen leader, before
+// the fence could show what it does.
+const pool = new pg.Pool({ connectionString: url });
+pool.on("error", (error) => console.error(`pool: ${error.message}`));
+const node = await createNode({ store: { pool }, cluster: { enabled: true } });
+const stop = () => void node.close().then(() => pool.end());
+process.once("SIGTERM", stop);
+process.once("SIGINT", stop);
 
 const ledger = node.role("ledger");
 console.log(`standing by as ${node.id}, pid ${process.pid}`);
