@@ -62,6 +62,7 @@ function act(file) {
 }
 
 const commands = {
+  clock: () => ({ wallMs: Date.now() }),
   gate: (_node, { role }) => ({ open: gates.get(role).gate.isLeader }),
   leader: (node, { role }) => {
     const view = node.role(role).leader();
