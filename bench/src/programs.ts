@@ -1,4 +1,4 @@
-/** What a child process can be. Each is loaded only where it runs, so that a bare session starts as fast as it can. */
+/** What a child process can be. Each is loaded only where it runs. */
 export const programs = {
   nodes: () => import("./processes/nodes.js"),
   fencedLoad: () => import("./processes/fenced-load.js"),
