@@ -261,6 +261,13 @@ describe.each([
       await expect(stale).rejects.toThrow(StaleEpochError);
     });
 
+    it("refuses one whose epoch was given by another database, though the row still shows it", async () => {
+      await a.lead();
+      await harness.becomeAnother();
+      const stale = a.store.transaction(a.fence(1n), async () => await Promise.resolve());
+      await expect(stale).rejects.toThrow(StaleEpochError);
+    });
+
     it("answers whether a term still holds its lease", async () => {
       await a.lead();
       expect(await a.store.verify(a.fence(1n))).toBe(true);

@@ -293,7 +293,9 @@ export class MemoryDatabase {
 
   /** True while the epoch still leads; the fence then stays held until the transaction ends (R8). */
   assertEpoch(tx: FencedTransaction): boolean {
-    tx.asserted = this.lease(tx.role).epoch === tx.epoch;
+    // A row of another database may show an epoch that a lost commit had already ended.
+    const { epoch, isForeign } = this.view(tx.role);
+    tx.asserted = epoch === tx.epoch && !isForeign;
     if (!tx.asserted) this.fenced.delete(tx);
     return tx.asserted;
   }
