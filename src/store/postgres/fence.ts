@@ -29,6 +29,12 @@ export async function fencedTransaction<Result>(
     const stamp = nextStamp(fence);
     await begin(client, stamp);
     const result = await fn(client);
+    if (broken) {
+      throw new HoldfastError(
+        "DATABASE_AWAY",
+        "The connection was lost before the transaction could commit: nothing of it was written.",
+      );
+    }
     await commit(client, schema, fence, stamp);
     return result;
   } catch (error) {
