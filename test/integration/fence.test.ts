@@ -97,7 +97,7 @@ test.concurrent("a failed statement that the function swallowed is no success", 
     await expect(tx.query("SELECT 1 / 0")).rejects.toMatchObject({ code: "22012" });
     return "done";
   });
-  await expect(writing).rejects.toThrow();
+  await expect(writing).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
   expect(await database.lines()).toEqual([]);
   await term.transaction((tx) => tx.query(insert("next")));
   expect(await database.lines()).toEqual(["next"]);
@@ -113,6 +113,23 @@ test.concurrent("an error of the function rolls back, and comes out as it went i
     throw mistake;
   });
   await expect(writing).rejects.toBe(mistake);
+  expect(await database.lines()).toEqual([]);
+});
+
+test.concurrent("a connection that ends before the commit is sent leaves nothing behind, and no doubt about it", async () => {
+  await using database = await fencedDatabase();
+  await using leader = await startLocalNode(clusterNode(database.url, "leader"));
+  const term = await leader.leads();
+  const writing = term.transaction(async (tx) => {
+    await tx.query(insert("lost"));
+    const { rows } = await tx.query("SELECT pg_backend_pid() AS pid");
+    const ended = new Promise((resolve) => {
+      tx.once("error", resolve);
+    });
+    await withClient(database.url, (client) => client.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]));
+    await ended;
+  });
+  await expect(writing).rejects.toMatchObject({ code: "DATABASE_AWAY" });
   expect(await database.lines()).toEqual([]);
 });
 

@@ -7,39 +7,43 @@ import { createTestDatabase, withClient } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 
-const withPooler = test.skipIf(isMissing("pgbouncer"));
+test.skipIf(isMissing("pgbouncer"))(
+  "behind PgBouncer in transaction mode a role is led by its lease alone, which the log says",
+  async () => {
+    await using database = await createTestDatabase();
+    await using pooler = await startPgBouncer(database.url);
+    const url = pooler.through(database.url);
+    await using first = await NodeProcess.start({ settings: clusterNode(url, "first", quick) });
+    const { epoch = 0n } = await first.said("elected");
+    expect((await first.logged("a pooler stands before the database")).line?.msg).toContain("set store.election_url");
+    await using second = await NodeProcess.start({ settings: clusterNode(url, "second", quick) });
+    await second.said("changed", ({ leaderId }) => leaderId === "first");
+    const before = await leaseOf(database.url);
+    expect(before).toMatchObject({ holder: "first", lockSession: null, witnessSession: null });
+    first.kill("SIGKILL");
+    expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: "expired" });
+    expect((await historyOf(database.url)).at(-1)?.at).toBeGreaterThanOrEqual(before.expiresAt);
+    await second.said("gate", ({ open }) => open === true);
+    await second.ask("stepDown");
+    expect(await second.said("elected", (report) => report.epoch === epoch + 2n)).toBeDefined();
+    await expectNoOverlap(first, second);
+  },
+);
 
-withPooler("behind PgBouncer in transaction mode a role is led by its lease alone, which the log says", async () => {
-  await using database = await createTestDatabase();
-  await using pooler = await startPgBouncer(database.url);
-  const url = pooler.through(database.url);
-  await using first = await NodeProcess.start({ settings: clusterNode(url, "first", quick) });
-  const { epoch = 0n } = await first.said("elected");
-  expect((await first.logged("a pooler stands before the database")).line?.msg).toContain("set store.election_url");
-  await using second = await NodeProcess.start({ settings: clusterNode(url, "second", quick) });
-  await second.said("changed", ({ leaderId }) => leaderId === "first");
-  const before = await leaseOf(database.url);
-  expect(before).toMatchObject({ holder: "first", lockSession: null, witnessSession: null });
-  first.kill("SIGKILL");
-  expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: "expired" });
-  expect((await historyOf(database.url)).at(-1)?.at).toBeGreaterThanOrEqual(before.expiresAt);
-  await second.said("gate", ({ open }) => open === true);
-  await second.ask("stepDown");
-  expect(await second.said("elected", (report) => report.epoch === epoch + 2n)).toBeDefined();
-  await expectNoOverlap(first, second);
-});
+test.skipIf(isMissing("pgbouncer"))(
+  "evidence asked for by name is refused behind PgBouncer, also when the pooler is idle",
+  async () => {
+    await using database = await createTestDatabase();
+    await using pooler = await startPgBouncer(database.url);
+    const settings = clusterNode(pooler.through(database.url), "first", { leaderElection: { takeover: "evidence" } });
+    await expect(startLocalNode(settings)).rejects.toMatchObject({
+      code: "POOLER_DETECTED",
+      message: expect.stringContaining("store.election_url"),
+    });
+  },
+);
 
-withPooler("evidence asked for by name is refused behind PgBouncer, also when the pooler is idle", async () => {
-  await using database = await createTestDatabase();
-  await using pooler = await startPgBouncer(database.url);
-  const settings = clusterNode(pooler.through(database.url), "first", { leaderElection: { takeover: "evidence" } });
-  await expect(startLocalNode(settings)).rejects.toMatchObject({
-    code: "POOLER_DETECTED",
-    message: expect.stringContaining("store.election_url"),
-  });
-});
-
-withPooler(
+test.skipIf(isMissing("pgbouncer"))(
   "with a direct election_url crashes are told by evidence, and fenced writes go through PgBouncer",
   async () => {
     await using database = await createTestDatabase();

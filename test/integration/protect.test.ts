@@ -139,6 +139,21 @@ test.concurrent("writes that a savepoint took back do not hide the epoch of thos
     expect(await linesOf(writer)).toEqual(["old"]);
   }));
 
+test.concurrent("a protected table is protected by way of its partitions and its views, too", () =>
+  protecting(async (writer) => {
+    await writer.query("CREATE TABLE parted (n int) PARTITION BY RANGE (n)");
+    await writer.query("CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (10)");
+    await writer.query("SELECT holdfast.protect('parted', 'scheduler')");
+    await writer.query("CREATE VIEW shown AS SELECT * FROM guarded");
+    const detours = [
+      "INSERT INTO parted VALUES (1)",
+      "INSERT INTO part VALUES (1)",
+      "TRUNCATE part",
+      "INSERT INTO shown VALUES ('new')",
+    ];
+    for (const sql of detours) await expect(writer.query(sql), sql).rejects.toMatchObject({ code: "HF004" });
+  }));
+
 test.concurrent("an unprotected table takes anything again, and an unknown role protects nothing", () =>
   protecting(async (writer) => {
     await expect(writer.query("SELECT holdfast.protect('guarded', 'nobody')")).rejects.toMatchObject({ code: "HF003" });

@@ -5,6 +5,8 @@ import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
 const slackMs = 3_000;
+/** A node that is silent for so short a time is not called dead, and keeps its sessions. */
+const spared = { ...quick, nodeTimeoutSeconds: 60 };
 const ms = (from: bigint, to: bigint) => Number(to - from) / 1e6;
 
 /** Resolves when no session of the node runs a statement: a frozen process sends no more, so its row stays as it is. */
@@ -52,9 +54,9 @@ async function leaseOver(url: string, byMs: number): Promise<void> {
 test.concurrent("a frozen leader is deposed when its lease has run out, not before, and can write no more when it thaws", async () => {
   await using database = await createTestDatabase();
   await withClient(database.url, (client) => client.query("CREATE TABLE written (by_node text)"));
-  await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", quick) });
+  await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", spared) });
   const { epoch = 0n } = await first.said("elected");
-  await using second = await NodeProcess.start({ settings: clusterNode(database.url, "second", quick) });
+  await using second = await NodeProcess.start({ settings: clusterNode(database.url, "second", spared) });
   expect(await heirOf(database.url)).toBe("second");
   const writing = first.ask("openWrite", { sql: "INSERT INTO written VALUES ('first')" });
   const refused = expect(writing).rejects.toMatchObject({ code: "STALE_EPOCH" });
@@ -81,6 +83,28 @@ test.concurrent("a frozen leader is deposed when its lease has run out, not befo
   await expect(first.ask("query", { sql: "INSERT INTO written VALUES ('late')" })).rejects.toMatchObject({
     code: "NOT_LEADER",
   });
+  const { rows } = await withClient(database.url, (client) => client.query("SELECT by_node FROM written"));
+  expect(rows).toEqual([]);
+  await expectNoOverlap(first, second);
+});
+
+test.concurrent("the sessions of a frozen leader are ended by its successor, so that no lock of its stays, and nothing of it commits", async () => {
+  await using database = await createTestDatabase();
+  await withClient(database.url, (client) => client.query("CREATE TABLE written (by_node text)"));
+  await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", quick) });
+  const { epoch = 0n } = await first.said("elected");
+  await using second = await NodeProcess.start({ settings: clusterNode(database.url, "second", quick) });
+  await heirOf(database.url);
+  const writing = first.ask("openWrite", { sql: "INSERT INTO written VALUES ('first')" });
+  const refused = expect(writing).rejects.toMatchObject({ code: "DATABASE_AWAY" });
+  await first.said("written");
+  first.kill("SIGSTOP");
+  expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n });
+  await second.logged("ended the sessions of frozen nodes");
+  first.kill("SIGCONT");
+  await first.said("lost");
+  await first.ask("finishWrite");
+  await refused;
   const { rows } = await withClient(database.url, (client) => client.query("SELECT by_node FROM written"));
   expect(rows).toEqual([]);
   await expectNoOverlap(first, second);

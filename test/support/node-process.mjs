@@ -99,20 +99,21 @@ const commands = {
       while (!term.signal.aborted) await term.transaction((tx) => tx.query(sql));
     };
     for (let client = 0; client < clients; client += 1)
-      loop().catch((error) => say({ kind: "loadEnded", ...errorOf(error) }));
+      loop().catch((/** @type {unknown} */ error) => say({ kind: "loadEnded", ...errorOf(error) }));
   },
   drain: (node) => node.drain(),
   close: (node) => node.close(),
 };
 
-process.on("message", async ({ id, command, ...order }) => {
+async function obey({ id, command, ...order }) {
   try {
     const value = await commands[command](await started, order);
     say({ kind: "reply", id, value });
   } catch (error) {
     say({ kind: "reply", id, error: errorOf(error) });
   }
-});
+}
+process.on("message", (message) => void obey(message));
 
 const started = createNode({ ...settings, logger });
 try {

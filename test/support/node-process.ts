@@ -19,8 +19,6 @@ export interface NodeProcessOptions {
   readonly settings: NodeOptions;
   /** Default: one role, "scheduler", with nothing to do. */
   readonly roles?: readonly RoleOrder[];
-  /** Words before the command: another network namespace, another clock. */
-  readonly prefix?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +56,7 @@ export interface Act {
 }
 
 /** The code that a command of a node process failed with. */
-export class CommandError extends Error {
+class CommandError extends Error {
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -108,13 +106,11 @@ export class NodeProcess implements AsyncDisposable {
   static async spawn({
     settings,
     roles = [{ name: "scheduler", work: "idle" }],
-    prefix = [],
     env = {},
   }: NodeProcessOptions): Promise<NodeProcess> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-node-"));
     const order = JSON.stringify({ settings, roles, actsPath: join(folder, "acts") });
-    const [program = "", ...args] = [...prefix, process.execPath, script, order];
-    const child = spawn(program, args, {
+    const child = spawn(process.execPath, [script, order], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
       env: { ...process.env, ...env },
     });
@@ -203,19 +199,19 @@ export class NodeProcess implements AsyncDisposable {
   }
 
   private take(message: Record<string, unknown>): void {
-    const { at, epoch, ...rest } = message;
+    const { at, epoch, ...rest } = message as { readonly at: string; readonly epoch?: string };
     const report = {
       ...rest,
-      at: BigInt(String(at)),
-      ...(epoch === undefined ? {} : { epoch: BigInt(String(epoch)) }),
+      at: BigInt(at),
+      ...(epoch === undefined ? {} : { epoch: BigInt(epoch) }),
     } as unknown as Report;
     if (report.kind === "reply") {
       const { id } = message as { id: number };
-      this.replies.get(id)?.(message as { value?: unknown });
+      this.replies.get(id)?.(message);
       this.replies.delete(id);
       return;
     }
     this.reports.push(report);
-    for (const look of [...this.watchers]) look();
+    for (const look of this.watchers) look();
   }
 }
