@@ -97,31 +97,28 @@ export class Connection implements SessionOwner {
     });
   }
 
-  /** Sends a statement. `run` is its transaction; what it returns is the reply. */
-  request(id: number | null, run: (session: SessionRef) => Input | null): void {
-    const { world, weather, coverage } = this.around;
+  /**
+   * Sends a statement. `run` is its transaction, and answers at once or later, until the session ends. A statement that
+   * nobody waits for has no id, and is answered with null.
+   */
+  request(id: number | null, run: (session: SessionRef, answer: (reply: Input | null) => void) => void): void {
+    const { world, weather, coverage, server } = this.around;
     const fails = id !== null && world.random.chance(weather.error);
     const alsoRuns = fails && world.random.chance(0.5);
     this.execute((session) => {
-      const reply = fails && !alsoRuns ? null : run(session);
-      if (fails) {
-        coverage.count("message", "failed request");
-        this.reply({ kind: "failed", link: this.link, id });
-      } else if (reply !== null) {
-        this.reply(reply);
-      }
-    });
-  }
-
-  /** Sends a statement that stays at the server until `answer` is called, or the session ends. */
-  requestWait(run: (session: SessionRef, answer: (reply: Input) => void) => void): void {
-    this.execute((session) => {
       this.isWaiting = true;
-      run(session, (reply) => {
-        if (!this.isWaiting || !this.around.server.isAlive(session)) return;
+      const answer = (reply: Input | null): void => {
+        if (!this.isWaiting || !server.isAlive(session)) return;
         this.isWaiting = false;
-        this.reply(reply);
-      });
+        if (fails) {
+          coverage.count("message", "failed request");
+          this.reply({ kind: "failed", link: this.link, id });
+        } else if (reply !== null) {
+          this.reply(reply);
+        }
+      };
+      if (fails && !alsoRuns) answer(null);
+      else run(session, answer);
     });
   }
 

@@ -37,7 +37,7 @@ export function carryOut(node: Actor, effect: Effect): void {
     case "beat":
       return beat(node, effect);
     case "pulse":
-      return node.links.get("lock")?.request(effect.id, () => ({ kind: "pulseReplied", id: effect.id }));
+      return node.links.get("lock")?.request(effect.id, (_, answer) => answer({ kind: "pulseReplied", id: effect.id }));
     case "wait":
       return wait(node, effect);
     case "acquire":
@@ -47,9 +47,9 @@ export function carryOut(node: Actor, effect: Effect): void {
     case "reap": {
       const { incarnation } = node;
       const { nodeTimeoutMs } = node.plan.timing;
-      node.links.get("witness")?.request(effect.id, () => {
+      node.links.get("witness")?.request(effect.id, (_, answer) => {
         server.reap(incarnation, effect.roles, nodeTimeoutMs);
-        return { kind: "reapReplied", id: effect.id };
+        answer({ kind: "reapReplied", id: effect.id });
       });
       return;
     }
@@ -72,7 +72,7 @@ function beat(node: Actor, effect: Extract<Effect, { kind: "beat" }>): void {
   const { holder } = node;
   node.beats += 1;
   for (const { heir, role } of effect.orders) if (heir === "take") checkMayInherit(node, role);
-  node.links.get("lock")?.request(effect.id, (session) => {
+  node.links.get("lock")?.request(effect.id, (session, answer) => {
     server.noteBeat(holder.incarnation);
     const reply = server.database.beat(session, holder, effect.orders, effect.sessions);
     for (const { renewal } of reply.answers) {
@@ -80,7 +80,7 @@ function beat(node: Actor, effect: Extract<Effect, { kind: "beat" }>): void {
       coverage.count("renewal", renewal.kind);
       if (renewal.kind === "lost") coverage.count("loss", renewal.reason);
     }
-    return { kind: "beatReplied", id: effect.id, reply };
+    answer({ kind: "beatReplied", id: effect.id, reply });
   });
 }
 
@@ -96,7 +96,7 @@ function wait(node: Actor, effect: Extract<Effect, { kind: "wait" }>): void {
   const { world, server, coverage } = node.around;
   const { role, id, prior, sliceMs } = effect;
   const connection = node.links.get(`campaign/${role}`);
-  connection?.requestWait((session, answer) => {
+  connection?.request(id, (session, answer) => {
     const reply = (waited: WaitReply): void => {
       coverage.count("wait", waited.kind);
       answer({ kind: "waitReplied", role, id, reply: waited });
@@ -118,31 +118,41 @@ function wait(node: Actor, effect: Extract<Effect, { kind: "wait" }>): void {
 function acquire(node: Actor, effect: Extract<Effect, { kind: "acquire" }>): void {
   const { world, server, coverage } = node.around;
   const { holder } = node;
-  const { role, id, terms, sessions, evidence, acquireDelayMs } = effect;
-  node.links.get(`campaign/${role}`)?.request(id, (session) => {
-    const request = { holder, terms, sessions, evidence, acquireDelayMs };
-    const reply = server.database.acquire(session, role, request);
-    world.trace.note(world.now, -1, `acquire: ${reply.kind}`, reply);
-    coverage.count("acquire", reply.kind);
-    if (reply.kind === "acquired") {
-      coverage.count("cause", reply.cause);
-      node.announce(role, { kind: "elected", epoch: reply.epoch });
-    }
-    if (reply.kind === "void" && reply.reason === "lock_not_held") coverage.count("void", reply.reason);
-    const hasRunOut = server.database.lease(role).expiresAt <= server.database.now();
-    if (reply.kind === "blocked" && hasRunOut) server.endBlockers(role);
-    return { kind: "acquireReplied", role, id, reply };
+  const { role, id, terms, sessions, evidence, acquireDelayMs, timeoutMs } = effect;
+  const request = { holder, terms, sessions, evidence, acquireDelayMs };
+  node.links.get(`campaign/${role}`)?.request(id, (session, answer) => {
+    whenFenceIsFree(node, role, timeoutMs / 2, () => {
+      if (!server.isAlive(session)) return;
+      const reply = server.database.acquire(session, role, request);
+      world.trace.note(world.now, -1, `acquire: ${reply.kind}`, reply);
+      coverage.count("acquire", reply.kind);
+      if (reply.kind === "acquired") {
+        coverage.count("cause", reply.cause);
+        node.announce(role, { kind: "elected", epoch: reply.epoch });
+      }
+      if (reply.kind === "void" && reply.reason === "lock_not_held") coverage.count("void", reply.reason);
+      const hasRunOut = server.database.lease(role).expiresAt <= server.database.now();
+      if (reply.kind === "blocked" && hasRunOut) server.endBlockers(role);
+      answer({ kind: "acquireReplied", role, id, reply });
+    });
   });
+}
+
+/** An acquire waits for the fenced writes that hold the fence, as long as its lock timeout lets it. */
+function whenFenceIsFree(node: Actor, role: Role, forMs: number, act: () => void): void {
+  const { world, server } = node.around;
+  if (forMs <= 0 || !server.fenceIsHeld(role)) return act();
+  world.after(2, () => whenFenceIsFree(node, role, forMs - 2, act));
 }
 
 function release(node: Actor, effect: Extract<Effect, { kind: "release" }>): void {
   const { world, server } = node.around;
   const { holder } = node;
   const { role, epoch, to, reserveMs, reason, dropLock } = effect;
-  node.links.get("lock")?.request(null, (session) => {
+  node.links.get("lock")?.request(null, (session, answer) => {
     const released = server.database.release(session, role, { epoch, holder, to, reserveMs }, reason, dropLock);
     world.trace.note(world.now, -1, released ? "released" : "not released", { role, epoch });
     if (released) node.announce(role, { kind: "released", epoch, to });
-    return null;
+    answer(null);
   });
 }

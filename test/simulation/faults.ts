@@ -50,6 +50,7 @@ export class Faults {
     simulation.clearUp();
     server.slowMs = 0;
     server.holdMs = 2;
+    server.abortAll();
     for (const node of nodes) {
       this.healCut(node);
       Object.assign(node.lagMs, { up: 0, down: 0 });
@@ -172,15 +173,17 @@ export class Faults {
     // Now and then the heir stops together with the leader.
     const targets = random.chance(0.15) ? nodes : [this.target()];
     let stopped = false;
-    for (const node of targets) {
-      if (!node.stop(mode)) continue;
-      stopped = true;
-      const { stops } = node;
-      const isSame = (): boolean => node.stops === stops && node.mode === mode;
-      if (mode === "suspended") this.dropWhile(node, isSame);
-      this.later(forMs * random.between(0.5, 1), () => isSame() && node.resume());
-    }
+    for (const node of targets) if (this.stopFor(node, mode, forMs * random.between(0.5, 1))) stopped = true;
     return stopped;
+  }
+
+  private stopFor(node: SimNode, mode: Exclude<Mode, "running" | "dead">, forMs: number): boolean {
+    if (!node.stop(mode)) return false;
+    const { stops } = node;
+    const isSame = (): boolean => node.stops === stops && node.mode === mode;
+    if (mode === "suspended") this.dropWhile(node, isSame);
+    this.later(forMs, () => isSame() && node.resume());
+    return true;
   }
 
   private cut(ways: "both" | "up" | "down", forMs: number): boolean {
@@ -270,12 +273,17 @@ export class Faults {
 
   /** Both sessions, behind the client's back. Without a grace that is beyond what G3 promises. */
   private resetBoth(): boolean {
-    const { server, scenario } = this.simulation;
+    const { server, scenario, random } = this.simulation;
     const node = this.target();
     const leads = [...node.state.roles.values()].some((role) => role.term !== null);
     const isCovered = graceMs(node.state) > 0 || node.plan.terms.takeover === "lease";
     if (leads && !isCovered && scenario.theme !== "forged_resets") return false;
     for (const ref of server.sessionsOf(node.incarnation)) server.end(ref, "dropped");
+    // A node that cannot take the news in keeps its gate open for as long as it may.
+    if (random.chance(0.4)) {
+      const mode = random.pick(["blocked", "paused", "suspended"] as const);
+      this.stopFor(node, mode, node.plan.timing.fenceMs * random.between(0.1, 1));
+    }
     return true;
   }
 
@@ -297,6 +305,9 @@ export class Faults {
     const named = random.chance(0.2) ? ("gone" as NodeId) : random.pick(others).plan.id;
     const to = isNamed ? named : null;
     const coolMs = random.pick([0, 0, 1_000]);
+    // The lock goes to the heir all the same; a slow one asks when the named node leads already.
+    const heir = nodes.find((node) => node.state.roles.get(role)?.isHeir);
+    if (isNamed && heir !== undefined && random.chance(0.5)) this.slowLink(heir, random.between(200, 1_000));
     leader.receive({ kind: "stepDown", role, to, reason: "stepped_down", coolMs }, null);
     return true;
   }
@@ -325,10 +336,11 @@ export class Faults {
     server.database.advanceEpoch(role, epoch);
   }
 
+  /** The node reconnects, and something stands between it and the database from now on, or no longer does. */
   private changePath(): boolean {
-    const { random } = this.simulation;
     const node = this.target();
-    node.path = random.pick(["direct", "proxied"]);
+    node.path = node.path === "direct" ? "proxied" : "direct";
+    for (const connection of node.connections) connection.hearEnd();
     return true;
   }
 }

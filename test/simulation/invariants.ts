@@ -58,6 +58,9 @@ export class Invariants implements Audit {
     if (after.epoch < before.epoch) {
       throw new Violation("R1", `the epoch of ${role} falls from ${before.epoch} to ${after.epoch}`);
     }
+    const isRenewal = before.epoch === after.epoch && after.holder !== null && after.renewedAt !== before.renewedAt;
+    const hadRunOut = before.expiresAt <= after.renewedAt && before.onStall === "depose";
+    if (isRenewal && hadRunOut) throw new Violation("R4", `epoch ${before.epoch} of ${role} is renewed after its end`);
   }
 
   /** A fenced write commits. */

@@ -88,7 +88,7 @@ function whatIsWrongWith(role: Role, { nodes, server }: Simulation): string | nu
   return null;
 }
 
-function mayInherit(node: SimNode, role: Role): boolean {
+export function mayInherit(node: SimNode, role: Role): boolean {
   const { promotable, timing } = node.plan;
   const known = node.state.roles.get(role);
   if (known === undefined || known.workEpoch !== null) return false;

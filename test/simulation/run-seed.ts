@@ -1,4 +1,5 @@
 import { Coverage } from "./coverage.js";
+import { checkFailover } from "./failover.js";
 import { Faults } from "./faults.js";
 import type { Hooks } from "./hooks.js";
 import { checkLiveness } from "./liveness.js";
@@ -21,13 +22,14 @@ export interface RunOptions {
   readonly coverage?: Coverage;
   readonly hooks?: Hooks;
   readonly theme?: ThemeName;
-  readonly keepsText?: boolean;
+  /** How many lines of the trace to keep. */
+  readonly keepsLines?: number;
 }
 
-/** Runs one seed: a while of faults, then the healing, with every invariant checked at every step. */
+/** Runs one seed: a while of faults, the healing, and a last failover, with every invariant checked at every step. */
 export function runSeed(seed: number, options: RunOptions = {}): Outcome {
-  const { coverage = new Coverage(), hooks = {}, theme = null, keepsText = false } = options;
-  const simulation = new Simulation({ seed, coverage, hooks, theme, keepsText });
+  const { coverage = new Coverage(), hooks = {}, theme = null, keepsLines = 0 } = options;
+  const simulation = new Simulation({ seed, coverage, hooks, theme, keepsText: keepsLines > 0 });
   const { world, scenario } = simulation;
   const faults = new Faults(simulation);
   let violation: Violation | null = null;
@@ -36,18 +38,19 @@ export function runSeed(seed: number, options: RunOptions = {}): Outcome {
     world.runUntil(scenario.faultsForMs);
     faults.end();
     checkLiveness(simulation);
+    checkFailover(simulation);
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     violation = error;
     world.trace.note(world.now, -2, error.message, null);
   }
-  const lines = world.trace.last(60);
+  const lines = world.trace.last(keepsLines);
   return { seed, theme: scenario.theme, violation, hash: world.trace.digest(), events: world.events, lines };
 }
 
 /** All that somebody needs to look into a failing seed: it is run once more, with text. */
 export function describeFailure(failed: Outcome, options: RunOptions = {}): string {
-  const { theme, violation, lines } = runSeed(failed.seed, { ...options, keepsText: true });
+  const { theme, violation, lines } = runSeed(failed.seed, { keepsLines: 60, ...options });
   return [
     `seed ${failed.seed} (${theme}) breaks ${violation?.message ?? "nothing the second time: the run is not deterministic"}`,
     ...lines,

@@ -1,9 +1,9 @@
 import type { Step } from "../../src/election/core/elector-core.js";
 import { draftOf, type ElectorState, type RoleState, type Term } from "../../src/election/core/elector-state.js";
 import { gateIsOpen } from "../../src/election/core/leading.js";
-import { type Sighting, vacantLease } from "../../src/election/core/lease.js";
+import { type Holder, type NodeSessions, type Sighting, vacantLease } from "../../src/election/core/lease.js";
 import { decideAcquire, decideRelease, decideRenew } from "../../src/election/core/lease-rules.js";
-import type { Effect, Input, WaitReply } from "../../src/election/core/messages.js";
+import type { BeatOrder, BeatReply, Effect, Input, WaitReply } from "../../src/election/core/messages.js";
 import type { Epoch, Role, SessionRef } from "../../src/election/core/names.js";
 import type { FencedTransaction } from "../../src/store/memory/database.js";
 import type { Hooks } from "./hooks.js";
@@ -54,6 +54,25 @@ class BlindHeir extends SimDatabase {
 class KeptLock extends SimDatabase {
   override unlock(session: SessionRef, role: Role, name: "lock" | "heir"): void {
     if (name === "heir") super.unlock(session, role, name);
+  }
+}
+
+/** Lets a renewal name the sessions of the day when it was sent, though its process has reconnected since. */
+class LateRenewal extends SimDatabase {
+  override beat(session: SessionRef, holder: Holder, orders: readonly BeatOrder[], sessions: NodeSessions): BeatReply {
+    const reply = super.beat(session, holder, orders, sessions);
+    for (const { role, renewal } of reply.answers) {
+      if (renewal?.kind !== "renewed") continue;
+      this.leases.set(role, { ...this.lease(role), lockSession: sessions.lock, witnessSession: sessions.witness });
+    }
+    return reply;
+  }
+}
+
+/** Makes rows that do not say which database they belong to until somebody leads. */
+class UnstampedRows extends SimDatabase {
+  override ensureRole(role: Role): void {
+    if (!this.leases.has(role)) this.leases.set(role, vacantLease(role));
   }
 }
 
@@ -368,6 +387,66 @@ export const sabotages: readonly Sabotage[] = [
       }),
     },
   },
+  {
+    name: "a late renewal names sessions that its process has given up",
+    caughtBy: "G3",
+    theme: "sessions",
+    hooks: { database: LateRenewal },
+  },
+  {
+    name: "a new row does not carry the database's identity",
+    caughtBy: "G2",
+    theme: "failover",
+    hooks: { database: UnstampedRows },
+  },
+  {
+    name: "the grace is measured by the monotonic clock alone",
+    caughtBy: "G3",
+    theme: "grace",
+    hooks: {
+      gate: (term, grace, now) => {
+        const isProven = term.provenAt !== null && now.mono - term.provenAt.mono < grace;
+        return (grace === 0 || isProven) && gateIsOpen(term, 0, now.mono, now.wall, () => now.boot);
+      },
+    },
+  },
+  {
+    name: "a leader behind a proxy names its sessions in a row without a grace",
+    caughtBy: "G3",
+    theme: "proxied",
+    hooks: {
+      afterStep: (step) => {
+        const state = draftOf(step.state);
+        for (const role of state.roles.values()) if (role.term) role.term = { ...role.term, graceMs: Infinity };
+        return { ...step, state };
+      },
+    },
+  },
+  {
+    name: "a reservation stays where it was when the clock is stepped back",
+    caughtBy: "G6",
+    theme: "reluctant",
+    hooks: {
+      rules: {
+        decideAcquire: (lease, request, facts) => {
+          const decision = decideAcquire(lease, request, facts);
+          if (decision.kind !== "held" || decision.write === null) return decision;
+          return { ...decision, write: { ...decision.write, reservedUntil: lease.reservedUntil } };
+        },
+      },
+    },
+  },
+  {
+    // Harmless to G3, as long as trust counts from the sending; the rule stands on its own.
+    name: "a renewal revives a lease that has run out",
+    caughtBy: "R4",
+    theme: "stalls",
+    hooks: {
+      rules: {
+        decideRenew: (lease, request, facts) => decideRenew({ ...lease, expiresAt: facts.now + 1 }, request, facts),
+      },
+    },
+  },
 ];
 
 function adopt(role: RoleState, state: ElectorState, since: Term["trust"]["since"], effects: Effect[]): void {
@@ -376,7 +455,17 @@ function adopt(role: RoleState, state: ElectorState, since: Term["trust"]["since
   if (role.workEpoch !== null || view.remainingMs <= 0) return;
   const epoch: Epoch = view.epoch;
   const trust = { since, lengthMs: state.settings.timing.fenceMs };
-  role.term = { epoch, phase: "leading", trust, shutAt: null, provenAt: null, electedAt: since.mono, drain: null };
+  role.term = {
+    epoch,
+    phase: "leading",
+    trust,
+    shutAt: null,
+    provenAt: null,
+    electedAt: since.mono,
+    graceMs: 0,
+    unannounced: null,
+    drain: null,
+  };
   role.workEpoch = epoch;
   effects.push({ kind: "elected", role: role.role, epoch, trust, cause: "expired", gapMs: 0 });
 }

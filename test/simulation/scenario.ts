@@ -24,6 +24,8 @@ export interface Scenario {
   readonly faultsForMs: number;
   /** The mean time between two faults. */
   readonly faultEveryMs: number;
+  /** Clocks at the ends of their range, no delays, and the tightest settings: the margins alone keep the promise. */
+  readonly isTight: boolean;
   /** G3 assumes that the database's clock never steps forward. */
   readonly checksG3: boolean;
   readonly workFails: number;
@@ -52,6 +54,7 @@ export function chooseScenario(random: Random, forced: ThemeName | null): Scenar
     faults: new Map(Object.entries({ ...commonFaults, ...theme.faults }) as [FaultKind, number][]),
     faultsForMs: random.between(4_000, 10_000),
     faultEveryMs: random.pick([300, 700, 1_500]),
+    isTight: theme.tight ?? false,
     checksG3: theme.checksG3 ?? true,
     workFails: theme.workFails ?? 0.03,
     workOverruns: theme.workOverruns ?? 0.03,
@@ -105,20 +108,20 @@ function chooseTiming(random: Random, theme: Theme): Timing {
   const requestMs = random.pick([110, 200, 400]);
   const fenceMs = Math.ceil(heartbeatMs * 1.2 + 2 * requestMs);
   const tightestMs = Math.ceil((fenceMs * (1 + clockRateError) + 20) / (1 - clockRateError));
-  const ttlMs = tightestMs + random.pick([0, 0, 200, 1_000]);
+  const ttlMs = tightestMs + (theme.tight ? 0 : random.pick([0, 0, 200, 1_000]));
   return deriveTiming({
     heartbeatMs,
     fenceMs,
     ttlMs,
     nodeTimeoutMs: heartbeatMs * random.pick([3, 5]),
     acquireDelayMs: 0,
-    evidenceGraceMs: theme.grace ? random.between(100, fenceMs * 0.9) : 0,
+    evidenceGraceMs: theme.grace ? random.between(theme.tight ? fenceMs * 0.7 : 100, fenceMs * 0.9) : 0,
     drainTimeoutMs: random.pick([200, 800]),
   });
 }
 
 function chooseTerms(random: Random, theme: Theme, timing: Timing): LeaseTerms {
-  const grace = theme.mixed && random.chance(0.3) ? random.between(100, timing.fenceMs * 0.9) : timing.evidenceGraceMs;
+  const grace = theme.mixed && random.chance(0.5) ? random.between(100, timing.fenceMs * 0.9) : timing.evidenceGraceMs;
   return {
     ttlMs: timing.ttlMs,
     onStall: random.pick(theme.onStall ?? ["depose"]),

@@ -24,6 +24,8 @@ export interface ServerTransaction {
  */
 export class Server {
   isUp = true;
+  /** How long a statement usually takes, at most. */
+  usualMs = 2;
   /** Added to each execution while the database is slow. */
   slowMs = 0;
   /** How long the server may stop between an assert and the COMMIT that follows it in the same message. */
@@ -47,7 +49,7 @@ export class Server {
   /** How long one statement takes, commit included. */
   latencyMs(): number {
     const { random } = this.world;
-    return random.between(0.1, 2) + (this.slowMs > 0 ? random.unit() * this.slowMs : 0);
+    return random.between(0.05, 1) * this.usualMs + (this.slowMs > 0 ? random.unit() * this.slowMs : 0);
   }
 
   open(owner: SessionOwner): SessionRef {
@@ -108,6 +110,10 @@ export class Server {
     this.coverage.count("write", "aborted");
   }
 
+  abortAll(): void {
+    for (const transaction of this.transactions) this.abort(transaction);
+  }
+
   finish(transaction: ServerTransaction): void {
     transaction.ended = true;
     this.transactions.delete(transaction);
@@ -131,8 +137,8 @@ export class Server {
   /** All sessions and transactions end; the rows stay. */
   restart(downMs: number): void {
     this.isUp = false;
-    for (const ref of [...this.owners.keys()]) this.end(ref, "dropped");
-    for (const transaction of [...this.transactions]) this.abort(transaction);
+    for (const ref of this.owners.keys()) this.end(ref, "dropped");
+    this.abortAll();
     if (this.world.random.chance(0.5)) this.database.kills = 0;
     this.world.after(downMs, () => {
       this.isUp = true;

@@ -80,7 +80,7 @@ export class SimNode implements Actor, Workplace {
     this.around = around;
     this.observer = observer;
     this.hooks = hooks;
-    this.clock = new NodeClock(around.world.random);
+    this.clock = new NodeClock(around.world.random, scenario.isTight);
     const { timing } = this.plan;
     this.keepAliveMs = timing.fenceMs * 1.03 + 60;
     this.connectTimeoutMs = timing.requestTimeoutMs;

@@ -13,7 +13,7 @@ import { SimDatabase } from "./sim-database.js";
 import { type NodeObserver, SimNode } from "./sim-node.js";
 import type { ThemeName } from "./themes.js";
 import { Trace } from "./trace.js";
-import { fairWeather, ordinaryWeather, type Weather } from "./weather.js";
+import { fairWeather, ordinaryWeather, stillWeather, type Weather } from "./weather.js";
 import type { WorkHabits } from "./work.js";
 import { World } from "./world.js";
 
@@ -45,10 +45,10 @@ export class Simulation implements NodeObserver {
     this.world = new World(this.random, new Trace(options.keepsText));
     this.scenario = chooseScenario(this.random, options.theme);
     this.coverage = coverage;
-    this.weather = ordinaryWeather(this.random);
+    this.weather = this.scenario.isTight ? stillWeather() : ordinaryWeather(this.random);
     this.habits = { fails: this.scenario.workFails, overruns: this.scenario.workOverruns };
     this.invariants = new Invariants(this.scenario);
-    const clock = new DatabaseClock(this.random);
+    const clock = new DatabaseClock(this.random, this.scenario.isTight);
     const Database = hooks.database ?? SimDatabase;
     const database = new Database({
       now: () => clock.read(this.world.now),
@@ -59,6 +59,7 @@ export class Simulation implements NodeObserver {
     });
     for (const role of this.scenario.roles) database.ensureRole(role);
     this.server = new Server(this.world, database, clock, coverage);
+    if (this.scenario.isTight) this.server.usualMs = 0.1;
     const around: Surroundings = { world: this.world, server: this.server, weather: this.weather, coverage };
     this.nodes = this.scenario.nodes.map((_plan, index) => new SimNode(index, this.scenario, around, this, hooks));
     this.invariants.watch(this.nodes, database);

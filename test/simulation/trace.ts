@@ -46,7 +46,7 @@ function nameOf(who: number): string {
 
 function format(detail: unknown): string {
   if (detail === null || detail === undefined) return "";
-  if (typeof detail !== "object") return String(detail);
+  if (typeof detail === "string") return detail;
   return JSON.stringify(detail, (_key, value: unknown) =>
     typeof value === "bigint" ? String(value) : typeof value === "number" ? Math.round(value * 1000) / 1000 : value,
   );

@@ -10,7 +10,7 @@ export type Invariant =
   | "G6"
   /** The row's epoch never decreases while the database is the same. */
   | "R1"
-  /** A release frees only the lease that it names. */
+  /** A release frees only the lease that it names, and a renewal does not revive one that has run out. */
   | "R4"
   /** A stalled holder that asked to keep the role keeps it while its session holds the lock. */
   | "R7"

@@ -18,6 +18,11 @@ export function fairWeather(random: Random): Weather {
   return { baseMs, jitterMs: baseMs * random.unit(), loss: 0, late: 0, duplicate: 0, error: 0 };
 }
 
+/** As if everything ran on one machine: nothing but the settings keeps two leaders apart. */
+export function stillWeather(): Weather {
+  return { baseMs: 0.01, jitterMs: 0.01, loss: 0, late: 0, duplicate: 0, error: 0 };
+}
+
 export function ordinaryWeather(random: Random): Weather {
   const fair = fairWeather(random);
   if (random.chance(0.3)) return fair;
