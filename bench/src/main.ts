@@ -1,7 +1,7 @@
 import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { benches } from "./benches.js";
-import { cleanUp, cleanUpWhenInterrupted } from "./cleanup.js";
+import { cleanUp, cleanUpWhenInterrupted, wasInterrupted } from "./cleanup.js";
 import { runProgram } from "./programs.js";
 import { type Result, tableOf } from "./result.js";
 
@@ -27,6 +27,9 @@ async function main(): Promise<void> {
     const progress = (text: string): void => console.error(`${name}: ${text}`);
     try {
       results.push(...(await bench({ rounds: order.rounds, progress })));
+    } catch (error) {
+      if (wasInterrupted()) return;
+      throw error;
     } finally {
       await cleanUp();
     }
