@@ -188,9 +188,10 @@ export function onAcquireReply(ctx: StepContext, role: RoleState, reply: Acquire
       campaign.attemptAt = soon(ctx, retryMs.from, retryMs.to);
       return;
     default:
-      // Every other answer has given the lock back: what it proved is used up.
+      // Every other answer has given the lock back, if it was there: what it proved is used up. A campaign that asked too
+      // early, by an old view of the lease, keeps what it saw: the leader may crash at this very moment.
+      if (campaign.locked) campaign.sighting = null;
       campaign.locked = false;
-      campaign.sighting = null;
       onDecided(ctx, role, reply, request);
   }
 }
