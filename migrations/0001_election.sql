@@ -355,6 +355,8 @@ begin
   if not v_locked then
     return jsonb_build_object('kind', 'timeout', 'sighting', v_sighting);
   end if;
+  -- Remembered by the session itself: among many sessions, pg_locks takes longer to read than a takeover may.
+  perform set_config('holdfast.locked', v_lease.lock_key::text, false);
   return jsonb_build_object('kind', 'locked', 'sighting',
     v_sighting || jsonb_build_object('locked_at', :"schema".ms_since_1970(clock_timestamp())));
 end
@@ -362,7 +364,7 @@ $$;
 
 -- R3: one transaction: the fence exclusively, then the row, then the conditions. p_request holds the wishes of the caller,
 -- p_evidence what it saw as heir (null: it was none). Mirrors decideAcquire in src/election/core/lease-rules.ts.
--- The caller sets lock_timeout. Whoever comes with evidence holds the role's lock, and gives it back with most answers.
+-- Whoever comes with evidence holds the role's lock, and gives it back with most answers.
 create function :"schema".acquire(p_role text, p_request jsonb, p_evidence jsonb) returns jsonb
 language plpgsql as $$
 declare
@@ -372,8 +374,9 @@ begin
   perform set_config('lock_timeout', p_request->>'lock_timeout_ms', true);
   perform pg_advisory_xact_lock((select fence_key from :"schema".leases where role = p_role));
   v_reply := :"schema".decide_acquire(p_role, p_request, p_evidence);
-  if p_evidence is not null and v_reply->>'kind' not in ('lingering', 'grace') then
-    perform pg_advisory_unlock((select lock_key from :"schema".leases where role = p_role));
+  if v_reply->>'kind' not in ('lingering', 'grace') and current_setting('holdfast.locked', true) <> '' then
+    perform pg_advisory_unlock(current_setting('holdfast.locked')::bigint);
+    perform set_config('holdfast.locked', '', false);
   end if;
   return v_reply || jsonb_build_object(
     'view', (select :"schema".lease_view(l) from :"schema".leases l where role = p_role));
@@ -425,7 +428,7 @@ begin
       or v_lease.witness_session is distinct from p_evidence->>'witness_session'
     then
       return '{"kind": "void", "reason": "unseen"}';
-    elsif :"schema".key_owner(v_lease.lock_key) is distinct from pg_backend_pid() then
+    elsif current_setting('holdfast.locked', true) is distinct from v_lease.lock_key::text then
       return '{"kind": "void", "reason": "lock_not_held"}';
     end if;
     perform pg_stat_clear_snapshot();
@@ -484,6 +487,8 @@ end
 $$;
 
 -- R4, R9: names the exact (role, incarnation, epoch) of an unexpired lease; it only runs out, the epoch stays.
+-- Its commit need not wait for the disk: the next acquire's does, and carries it along; and if the server forgets a
+-- release before that, the lease has to run out, which is late and not wrong.
 create function :"schema".release(
   p_role text, p_incarnation text, p_epoch bigint, p_to text, p_reserve_ms integer, p_reason text
 ) returns boolean
@@ -493,7 +498,7 @@ declare
   v_identity text := :"schema".identity();
   v_now timestamptz;
 begin
-  perform set_config('synchronous_commit', 'on', true);
+  perform set_config('synchronous_commit', 'off', true);
   select * into v_lease from :"schema".leases where role = p_role for no key update;
   v_now := clock_timestamp();
   if v_lease.epoch <> p_epoch or v_lease.incarnation is distinct from p_incarnation or v_lease.expires_at <= v_now
@@ -627,8 +632,10 @@ exception when insufficient_privilege then
 end
 $$;
 
--- R8, the fence. Run it as the last statement before COMMIT, best in the same message. The shared lock keeps takeovers
--- from starving behind new lockers; FOR KEY SHARE is right under every isolation level, and does not stop renewals.
+-- R8, the fence. Run it as the last statement before COMMIT, best in the same message. Every change of an epoch first takes
+-- the fence exclusively, so a shared lock on it and then a look, by a snapshot of its own, are enough under READ COMMITTED.
+-- Under the other levels the snapshot is old: FOR KEY SHARE fails there if the row has changed since, and does not stop
+-- renewals. (Under READ COMMITTED it would cost every transaction a write, and many of them a multixact.)
 -- A row that another database wrote fences nobody in: a promoted replica may have lost the epoch that deposed this one.
 -- A transaction that waits after this holds a takeover up, so it is ended soon.
 create function :"schema".assert_epoch(p_role text, p_epoch bigint) returns void
@@ -643,7 +650,11 @@ begin
     raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
   end if;
   perform pg_advisory_xact_lock_shared(v_lease.fence_key);
-  select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role for key share;
+  if current_setting('transaction_isolation') = 'read committed' then
+    select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role;
+  else
+    select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role for key share;
+  end if;
   if v_epoch <> p_epoch then
     raise exception using errcode = 'HF001',
       message = format('epoch %s of role %s is over: %s leads now', p_epoch, p_role, v_epoch);
@@ -671,8 +682,13 @@ begin
     raise exception using errcode = 'HF002', message = 'the transaction ended before its fence';
   end if;
   perform pg_advisory_xact_lock_shared(p_fence_key);
-  select epoch, identity into v_epoch, v_identity
-  from :"schema".leases where role = p_role and fence_key = p_fence_key for key share;
+  if current_setting('transaction_isolation') = 'read committed' then
+    select epoch, identity into v_epoch, v_identity
+    from :"schema".leases where role = p_role and fence_key = p_fence_key;
+  else
+    select epoch, identity into v_epoch, v_identity
+    from :"schema".leases where role = p_role and fence_key = p_fence_key for key share;
+  end if;
   if not found then
     raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
   elsif v_epoch <> p_epoch then

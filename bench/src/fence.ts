@@ -56,7 +56,11 @@ async function benchRates(server: BenchServer, options: BenchOptions): Promise<r
 
 /** A node that leads, and two ways to write over the same connections, with the same number of round trips. */
 async function startWriter(server: BenchServer) {
-  const pool = new pg.Pool({ connectionString: server.url, max: Math.max(headlineClients, ...otherClients) + 1 });
+  const pool = new pg.Pool({
+    connectionString: server.url,
+    max: Math.max(headlineClients, ...otherClients) + 1,
+    pipeline: true,
+  });
   pool.on("error", () => undefined);
   const node = await createNode({
     store: { url: server.url, pool, schema: "writer" },
@@ -86,12 +90,19 @@ async function startWriter(server: BenchServer) {
   return { transactFenced, transactPlain, stop };
 }
 
+const payloads = new Map(
+  [...targets.keys()].map((rows) => [
+    rows,
+    Array.from({ length: rows }, (_, n) => `some text of ordinary length, number ${n}`),
+  ]),
+);
+
 /** One statement however many rows, which leaves the fence the fewest other costs to hide behind. */
 async function insert(client: pg.ClientBase, rows: number): Promise<void> {
   await client.query({
     name: "insert_rows",
-    text: "insert into fenced_rows (payload) select 'some text of ordinary length' from generate_series(1, $1::int)",
-    values: [rows],
+    text: "insert into fenced_rows (payload) select * from unnest($1::text[])",
+    values: [payloads.get(rows)],
   });
 }
 

@@ -19,7 +19,17 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   boot: () => uptime() * 1000,
   wakeAt(mono, fire) {
-    const timer = setTimeout(fire, Math.max(0, Math.ceil(mono - performance.now())));
-    return () => clearTimeout(timer);
+    let pending: NodeJS.Immediate | undefined;
+    // After a pause timers come first, and replies that have long arrived would count as lost: let them be read before.
+    const timer = setTimeout(
+      () => {
+        pending = setImmediate(fire);
+      },
+      Math.max(0, Math.ceil(mono - performance.now())),
+    );
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(pending);
+    };
   },
 };

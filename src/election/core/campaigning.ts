@@ -14,7 +14,7 @@ import { trustRemainingMs } from "./trust.js";
 
 /** How long the sessions of a dead process may be seen lingering before the evidence is dropped. */
 const lingerMs = 400;
-const lingerLookMs = { from: 2, to: 5 };
+const lingerLookMs = { from: 1, to: 3 };
 /** Acquisition retries are spread over this range, so that standbys do not collide (R12). */
 const retryMs = { from: 200, to: 800 };
 

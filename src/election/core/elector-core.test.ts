@@ -242,6 +242,14 @@ describe("a leader", () => {
     expect(node.has("ended")).toBe(false);
   });
 
+  it("asks again soon when another transaction had the row", () => {
+    const node = leading().wait(1_000);
+    node.answer({ renewal: { kind: "unknown" } }, view("me", 4_000, 1));
+    expect(node.has("ended")).toBe(false);
+    node.wait(50);
+    expect(node.find("beat").orders[0]).toMatchObject({ renew: 1n });
+  });
+
   it("ends its term by a refused renewal", () => {
     const node = leading().wait(1_000);
     node.answer({ renewal: { kind: "lost", reason: "superseded" } }, view("other", 5_000, 2));

@@ -2,7 +2,7 @@ import type { CampaignRequest, EndReason, PendingRequest, RoleState, Term } from
 import { graceMs } from "./elector-state.js";
 import type { BeatAnswer, Effect } from "./messages.js";
 import type { Epoch, NodeId } from "./names.js";
-import type { StepContext } from "./step-context.js";
+import { type StepContext, soon } from "./step-context.js";
 import { elapsedMs, trustRemainingMs } from "./trust.js";
 
 /** What a leader does: renews, shuts its gate in doubt, gives up in order, and ends when it no longer knows (R4, R5, R9). */
@@ -65,6 +65,9 @@ export function applyRenewal(ctx: StepContext, role: RoleState, request: Pending
     term.provenAt = request.sentAt;
     if (term.shutAt !== null && request.sentAt.mono > term.shutAt) term.shutAt = null;
     announceTerm(ctx, role, term);
+  } else {
+    // Another transaction had the row for a moment: a whole beat is too long to wait, above all with the gate shut.
+    ctx.state.beat.nextAt = Math.min(ctx.state.beat.nextAt, soon(ctx, 10, 50));
   }
 }
 

@@ -27,8 +27,11 @@ export async function fencedTransaction<Result>(
   client.on("error", onError);
   try {
     const stamp = nextStamp(fence);
-    await begin(client, stamp);
+    const begun = begin(client, stamp);
+    if (sendsAhead(client)) begun.catch(() => undefined);
+    else await begun;
     const result = await fn(client);
+    await begun;
     if (broken) {
       throw new HoldfastError(
         "DATABASE_AWAY",
@@ -45,6 +48,14 @@ export async function fencedTransaction<Result>(
     client.off("error", onError);
     client.release(broken);
   }
+}
+
+/**
+ * A client in pipeline mode sends BEGIN and the first statement without a reply in between: a round trip less. If BEGIN
+ * does not get through, neither does what follows it on the same connection.
+ */
+function sendsAhead(client: pg.ClientBase): boolean {
+  return (client as { readonly pipeline?: boolean }).pipeline === true;
 }
 
 const processNonce = randomBytes(8).toString("hex");

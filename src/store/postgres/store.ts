@@ -286,6 +286,7 @@ function openPool(options: PostgresStoreOptions): pg.Pool {
   const pool = new pg.Pool({
     ...options.connection,
     max: options.poolSize,
+    pipeline: true,
     connectionTimeoutMillis: 5_000,
     application_name: applicationName("pool", options.node.incarnation, options.node.nodeId),
   });
