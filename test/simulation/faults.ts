@@ -288,10 +288,9 @@ export class Faults {
   }
 
   private failOver(downMs: number): boolean {
-    const { server, random, invariants } = this.simulation;
+    const { server, random } = this.simulation;
     if (!server.isUp) return false;
     server.failOver(random.whole(0, 8), downMs);
-    invariants.failedOver();
     return true;
   }
 

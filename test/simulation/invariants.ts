@@ -13,7 +13,7 @@ export class Invariants implements Audit {
   private database: SimDatabase | null = null;
   /** The highest epoch ever granted, lost commits included: no token may repeat. */
   private readonly granted_ = new Map<Role, Epoch>();
-  /** The highest epoch in the history that the database still has. */
+  /** The highest epoch that ever committed, lost commits included. */
   private readonly committed_ = new Map<Role, Epoch>();
 
   constructor(scenario: Scenario) {
@@ -40,7 +40,9 @@ export class Invariants implements Audit {
   }
 
   raised(role: Role): void {
-    this.committed_.set(role, this.epochOf(role));
+    const epoch = this.epochOf(role);
+    const highest = this.committed_.get(role);
+    if (highest === undefined || epoch > highest) this.committed_.set(role, epoch);
   }
 
   released(role: Role, before: Lease, request: ReleaseRequest): void {
@@ -69,11 +71,6 @@ export class Invariants implements Audit {
     if (highest !== undefined && highest > epoch) {
       throw new Violation("G1", `a write of ${role} stamped ${epoch} commits after ${highest} has`);
     }
-  }
-
-  /** The database lost its last commits: what it still has is its history now, and tokens may not repeat all the same. */
-  failedOver(): void {
-    for (const role of this.scenario.roles) this.committed_.set(role, this.epochOf(role));
   }
 
   check(): void {

@@ -54,6 +54,6 @@ export function describeFailure(failed: Outcome, options: RunOptions = {}): stri
   return [
     `seed ${failed.seed} (${theme}) breaks ${violation?.message ?? "nothing the second time: the run is not deterministic"}`,
     ...lines,
-    `HOLDFAST_SEED=${failed.seed} npx vitest run test/simulation`,
+    `HOLDFAST_SEED=${failed.seed}${options.theme ? ` HOLDFAST_THEME=${options.theme}` : ""} npx vitest run test/simulation`,
   ].join("\n");
 }

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { runSeed } from "./run-seed.js";
-import { sabotages } from "./sabotage.js";
+import { sabotagedDatabases } from "./sabotaged-database.js";
+import { sabotagedElectors } from "./sabotaged-elector.js";
+import { sabotagedRules } from "./sabotaged-rules.js";
+
+const sabotages = [...sabotagedRules, ...sabotagedDatabases, ...sabotagedElectors];
 
 /** A simulator that finds nothing proves nothing: with one rule broken, it has to find that. */
 const mostSeeds = 3_000;

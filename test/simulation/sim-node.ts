@@ -236,10 +236,6 @@ export class SimNode implements Actor, Workplace {
     work.start();
   }
 
-  isAlive(work: Work): boolean {
-    return this.mode !== "dead" && this.works.get(work.role) === work;
-  }
-
   isRunning(): boolean {
     return this.mode === "running" || this.mode === "blocked";
   }

@@ -1,28 +1,32 @@
 import { describe, expect, it } from "vitest";
 import { Coverage } from "./coverage.js";
 import { keptSeeds } from "./kept-seeds.js";
-import { describeFailure, type Outcome, runSeed } from "./run-seed.js";
+import { describeFailure, type Outcome, type RunOptions, runSeed } from "./run-seed.js";
+import type { ThemeName } from "./themes.js";
 
 /**
  * The simulator: whole clusters under faults, one seed after another, with every invariant checked at every step.
- * HOLDFAST_SEEDS says how many seeds run, HOLDFAST_SEED runs one and tells what happened in it.
+ * HOLDFAST_SEEDS says how many seeds run, HOLDFAST_SEED runs one and tells what happened in
+ * it, with HOLDFAST_THEME under the faults of that theme.
  */
 const seedCount = Number(process.env.HOLDFAST_SEEDS ?? 2_000);
 const oneSeed = process.env.HOLDFAST_SEED;
+const oneTheme = process.env.HOLDFAST_THEME as ThemeName | undefined;
 /** One seed in this many is run twice, to see that it does the same. */
 const rerunEvery = 50;
 
-function failures(outcomes: readonly Outcome[]): string {
+function failures(outcomes: readonly Outcome[], options: RunOptions = {}): string {
   const failed = outcomes.filter(({ violation }) => violation !== null);
-  const first = failed.slice(0, 3).map((outcome) => describeFailure(outcome));
+  const first = failed.slice(0, 3).map((outcome) => describeFailure(outcome, options));
   return failed.length === 0 ? "" : `${failed.length} seeds failed\n\n${first.join("\n\n")}`;
 }
 
 describe.runIf(oneSeed !== undefined)("one seed", () => {
   it(`${oneSeed} keeps every invariant`, () => {
-    const outcome = runSeed(Number(oneSeed), { keepsLines: 10_000 });
+    const options = oneTheme === undefined ? {} : { theme: oneTheme };
+    const outcome = runSeed(Number(oneSeed), { ...options, keepsLines: 10_000 });
     console.log(outcome.lines.join("\n"));
-    expect(failures([outcome])).toBe("");
+    expect(failures([outcome], options)).toBe("");
   });
 });
 
@@ -48,8 +52,9 @@ describe.runIf(oneSeed === undefined)("simulated clusters", () => {
     if (seedCount >= 1_000) expect(coverage.gaps()).toEqual([]);
   });
 
-  it.each(keptSeeds)("keep every invariant with seed $seed: $found", ({ seed }) => {
-    expect(failures([runSeed(seed)])).toBe("");
+  it.each(keptSeeds)("keep every invariant with seed $seed: $found", ({ seed, theme }) => {
+    const options = theme === undefined ? {} : { theme };
+    expect(failures([runSeed(seed, options)], options)).toBe("");
   });
 
   it("do overlap where a firewall resets both sessions of a leader behind its back and there is no grace", () => {

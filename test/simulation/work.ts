@@ -1,4 +1,4 @@
-import type { Epoch, Role } from "../../src/election/core/names.js";
+import type { Epoch, Incarnation, Role } from "../../src/election/core/names.js";
 import type { Surroundings } from "./connection.js";
 import type { ServerTransaction } from "./server.js";
 
@@ -7,8 +7,8 @@ export interface Workplace {
   readonly index: number;
   readonly cut: { up: boolean; down: boolean };
   readonly drainTimeoutMs: number;
-  /** False once the process that started the work is dead. */
-  isAlive(work: Work): boolean;
+  /** Another one, once the process has died. */
+  readonly incarnation: Incarnation;
   /** Whether code runs just now: not while paused or suspended. */
   isRunning(): boolean;
   gateIsOpen(role: Role, epoch: Epoch): boolean;
@@ -37,10 +37,12 @@ export class Work {
   private readonly around: Surroundings;
   private readonly place: Workplace;
   private readonly habits: WorkHabits;
+  private readonly incarnation: Incarnation;
 
   constructor(around: Surroundings, place: Workplace, role: Role, epoch: Epoch, habits: WorkHabits) {
     this.around = around;
     this.place = place;
+    this.incarnation = place.incarnation;
     this.role = role;
     this.epoch = epoch;
     this.habits = habits;
@@ -72,7 +74,12 @@ export class Work {
   }
 
   private goesOn(): boolean {
-    return !this.isSettled && this.place.isAlive(this);
+    return !this.isSettled && this.lives();
+  }
+
+  /** A write that is under way does not stop with the work, only with the process. */
+  private lives(): boolean {
+    return this.place.incarnation === this.incarnation;
   }
 
   private actSoon(): void {
@@ -92,20 +99,32 @@ export class Work {
     if (open && world.random.chance(0.6)) this.write();
   }
 
-  /** BEGIN, some thinking, then the assert and COMMIT in one message, between which only the server can stop. */
+  /** A connection to wait for, BEGIN, some thinking, then the assert and COMMIT in one message. */
   private write(): void {
-    const { world, server } = this.around;
-    this.travel(() => {
-      if (!server.isUp) return;
-      const transaction = server.begin(server.database.begin(this.role, this.epoch));
-      const thinksMs = world.random.chance(0.2) ? world.random.between(20, 1_500) : world.random.between(0, 10);
-      world.after(thinksMs, () => {
-        if (!this.place.isAlive(this)) server.abort(transaction);
-        else this.place.whenRunning(() => this.travel(() => this.assertAndCommit(transaction)));
-      });
+    const { server } = this.around;
+    this.later(() =>
+      this.travel(() => {
+        if (!server.isUp) return;
+        const transaction = server.begin(server.database.begin(this.role, this.epoch));
+        this.later(
+          () => this.travel(() => this.assertAndCommit(transaction)),
+          () => server.abort(transaction),
+        );
+      }),
+    );
+  }
+
+  /** Mostly at once; now and then the process takes its time, or is stopped. */
+  private later(act: () => void, orElse: () => void = () => undefined): void {
+    const { world } = this.around;
+    const afterMs = world.random.chance(0.2) ? world.random.between(20, 2_000) : world.random.between(0, 10);
+    world.after(afterMs, () => {
+      if (!this.lives()) orElse();
+      else this.place.whenRunning(act);
     });
   }
 
+  /** Between the assert and the COMMIT only the server can stop. */
   private assertAndCommit(transaction: ServerTransaction): void {
     const { world, server, coverage } = this.around;
     if (transaction.ended) return;
