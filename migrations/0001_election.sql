@@ -671,9 +671,10 @@ $$;
 
 -- The same for term.transaction, whose COMMIT follows in the same message: nothing can wait in between, so there is no
 -- timeout to set, and the caller knows the key. The stamp set at BEGIN is gone if the function committed by itself.
--- A procedure, because CALL needs no plan and answers with no row; with the rest this halves what a fence costs.
+-- Every statement of an application pays for this one, so it is made of what is cheap: CALL needs no plan and answers with
+-- no row, it runs with the rights of the caller, and what is no query is an expression, which PL/pgSQL runs by itself.
 create procedure :"schema".assert_transaction(p_role text, p_epoch bigint, p_fence_key bigint, p_stamp text)
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql as $$
 declare
   v_epoch bigint;
   v_identity text;
@@ -681,17 +682,16 @@ begin
   if current_setting('holdfast.fence', true) is distinct from p_stamp then
     raise exception using errcode = 'HF002', message = 'the transaction ended before its fence';
   end if;
-  perform pg_advisory_xact_lock_shared(p_fence_key);
-  if current_setting('transaction_isolation') = 'read committed' then
-    select epoch, identity into v_epoch, v_identity
-    from :"schema".leases where role = p_role and fence_key = p_fence_key;
-  else
-    select epoch, identity into v_epoch, v_identity
-    from :"schema".leases where role = p_role and fence_key = p_fence_key for key share;
+  -- A try does not overtake a takeover that waits; then this waits behind it.
+  if not pg_try_advisory_xact_lock_shared(p_fence_key) then
+    perform pg_advisory_xact_lock_shared(p_fence_key);
   end if;
-  if not found then
-    raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
-  elsif v_epoch <> p_epoch then
+  if current_setting('transaction_isolation') = 'read committed' then
+    select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role;
+  else
+    select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role for key share;
+  end if;
+  if v_epoch is distinct from p_epoch then
     raise exception using errcode = 'HF001',
       message = format('epoch %s of role %s is over: %s leads now', p_epoch, p_role, v_epoch);
   elsif v_identity is not null then
