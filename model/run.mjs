@@ -64,7 +64,7 @@ async function searchAll(rows, models) {
     stopSearches();
     await rm(place, { recursive: true, force: true, maxRetries: 5 });
   };
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => cleanUp().finally(() => process.exit(1)));
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void cleanUp().finally(() => process.exit(1)));
   const startedAt = performance.now();
   const waiting = rows.entries();
   const results = [];

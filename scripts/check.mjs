@@ -32,8 +32,8 @@ const gates = [
     when: () => existsSync(join(root, "bench/src/main.ts")),
     command: () => [bin("tsc"), "--noEmit", "--pretty", "false", "-p", "bench"],
   },
-  { name: "knip", needs: [], command: () => [bin("knip"), "--no-progress"] },
-  { name: "oxlint", needs: [], command: () => [bin("oxlint"), "--type-aware", "--deny-warnings"] },
+  { name: "knip", needs: ["build"], command: () => [bin("knip"), "--no-progress"] },
+  { name: "oxlint", needs: ["build"], command: () => [bin("oxlint"), "--type-aware", "--deny-warnings"] },
   {
     name: "biome",
     needs: [],

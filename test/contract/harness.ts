@@ -23,7 +23,7 @@ import { createTestDatabase, withClient } from "../support/postgres.js";
 
 export const role = "scheduler" as Role;
 
-export const timing = deriveTiming({
+const timing = deriveTiming({
   heartbeatMs: 1_000,
   fenceMs: 3_500,
   ttlMs: 5_000,
@@ -33,7 +33,7 @@ export const timing = deriveTiming({
   drainTimeoutMs: 30_000,
 });
 
-export const terms: LeaseTerms = { ttlMs: 5_000, onStall: "depose", takeover: "evidence", evidenceGraceMs: 0 };
+const terms: LeaseTerms = { ttlMs: 5_000, onStall: "depose", takeover: "evidence", evidenceGraceMs: 0 };
 
 /** A database that a test may do anything to, behind whichever store. */
 export interface StoreHarness extends AsyncDisposable {

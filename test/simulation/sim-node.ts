@@ -33,7 +33,7 @@ interface Delivery {
   readonly from: Connection | null;
 }
 
-export const linkKey = (link: LinkName): string => (link.kind === "campaign" ? `campaign/${link.role}` : link.kind);
+const linkKey = (link: LinkName): string => (link.kind === "campaign" ? `campaign/${link.role}` : link.kind);
 
 /**
  * One node: the elector's state, its clocks, its connections and the work of its terms. It carries out the elector's

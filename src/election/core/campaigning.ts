@@ -275,7 +275,7 @@ export function see(ctx: StepContext, role: RoleState, view: LeaseView): void {
 }
 
 /** Gives up the campaign's session, and with it the lock and whatever it saw. */
-export function stopCampaign(ctx: StepContext, role: RoleState): void {
+function stopCampaign(ctx: StepContext, role: RoleState): void {
   const link = closeLink(ctx, linkOf(role), role.campaign.link);
   role.campaign = { ...idleCampaign, link };
 }

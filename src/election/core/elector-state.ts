@@ -19,7 +19,7 @@ export interface ElectorSettings {
  */
 export type SessionPath = "direct" | "proxied" | "pooled";
 
-export const proxiedGraceMs = 250;
+const proxiedGraceMs = 250;
 
 /** One connection that the elector keeps: closed until `retryAt`, being opened, or open. */
 export type Link =

@@ -151,7 +151,7 @@ export function releaseLease(
   role.holdsLock = false;
 }
 
-export function endTerm(ctx: StepContext, role: RoleState, reason: EndReason): void {
+function endTerm(ctx: StepContext, role: RoleState, reason: EndReason): void {
   const { term } = role;
   if (term === null) return;
   role.term = null;

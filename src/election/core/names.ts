@@ -29,6 +29,3 @@ export function parseRole(name: string): Role {
 }
 
 export const epochOf = (value: bigint | number | string): Epoch => BigInt(value) as Epoch;
-
-/** Epochs travel as JSON integers, so they stay below 2^53. */
-export const epochLimit = 2n ** 53n;

@@ -139,6 +139,6 @@ function refuseTooNew(found: Found, migrations: readonly Migration[], schema: st
   );
 }
 
-export function withSchema(sql: string, schema: string): string {
+function withSchema(sql: string, schema: string): string {
   return sql.replaceAll(':"schema"', pg.escapeIdentifier(schema)).replaceAll(":'schema'", pg.escapeLiteral(schema));
 }
