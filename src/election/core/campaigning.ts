@@ -262,16 +262,23 @@ export function onNotice(ctx: StepContext, role: RoleState, notice: Notice): voi
   ctx.state.beat.nextAt = Math.min(ctx.state.beat.nextAt, soon(ctx, 0, heartbeatMs / 10));
 }
 
-/** Takes in what the database showed of a lease. A reply that was overtaken shows an older epoch, and is passed over. */
+/** Takes in what the database showed of a lease, unless it was overtaken by something newer. */
 export function see(ctx: StepContext, role: RoleState, view: LeaseView): void {
   const known = role.view;
-  if (known !== null && view.epoch < known.epoch && !view.isForeign) return;
+  if (known !== null && wasOvertaken(view, known)) return;
   role.view = view;
   role.viewAt = ctx.now.mono;
   const sameLeader = known !== null && known.epoch === view.epoch && known.holder === view.holder;
   if (!sameLeader) ctx.effects.push({ kind: "changed", role: role.role, view });
   const open = isOpenToAsk(ctx, role);
   if (!open && !role.campaign.locked && role.campaign.request?.what !== "acquire") role.campaign.attemptAt = null;
+}
+
+/** An epoch never falls, and a holder that has given its epoch up never has it back: a reply that says so is an old one. */
+function wasOvertaken(view: LeaseView, known: LeaseView): boolean {
+  if (view.isForeign) return false;
+  if (view.epoch !== known.epoch) return view.epoch < known.epoch;
+  return known.holder === null && view.holder !== null;
 }
 
 /** Gives up the campaign's session, and with it the lock and whatever it saw. */
