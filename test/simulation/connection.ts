@@ -202,11 +202,12 @@ export class Connection implements SessionOwner {
     for (const act of lane.held.splice(0)) this.deliver(way, act);
   }
 
-  /** The faults are over: an end that had not been heard of is heard, and a dead way is noticed. */
+  /** The faults are over: an end that had not been heard of is heard, and a way that is dead or stuck is noticed. */
   revive(): void {
     const { world, server } = this.around;
-    const isBroken = this.up.dead || this.down.dead || (this.isOpened && !server.isAlive(this.session));
-    if (this.isWanted && isBroken) world.after(world.random.between(1, 50), () => this.hearEnd());
+    const isLate = Math.max(this.up.lastArrival, this.down.lastArrival, this.freeAt) > world.now + 100;
+    const isDead = this.up.dead || this.down.dead || (this.isOpened && !server.isAlive(this.session));
+    if (this.isWanted && (isDead || isLate)) world.after(world.random.between(1, 50), () => this.hearEnd());
     if (!this.isWanted) world.after(world.random.between(1, 50), () => this.endAtServer("left"));
   }
 
