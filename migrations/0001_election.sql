@@ -9,6 +9,7 @@ create table :"schema".meta (
   cluster text not null,
   member_key bigint not null,
   channel text not null,
+  identity text,
   created_at timestamptz not null default clock_timestamp()
 );
 
@@ -99,8 +100,8 @@ create function :"schema".identity() returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   return (select system_identifier from pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8);
-exception when insufficient_privilege or feature_not_supported then
-  return null;
+exception when insufficient_privilege or feature_not_supported or object_not_in_prerequisite_state then
+  return null; -- The last of them on a replica, which refuses writes in its own words.
 end
 $$;
 
@@ -159,11 +160,12 @@ $$;
 create function :"schema".claim_schema(p_cluster text) returns text
 language plpgsql as $$
 begin
-  insert into :"schema".meta (cluster, member_key, channel)
+  insert into :"schema".meta (cluster, member_key, channel, identity)
   values (
     p_cluster,
     :"schema".key_of('member', :'schema', p_cluster),
-    'holdfast_' || to_hex(:"schema".key_of('channel', :'schema', p_cluster))
+    'holdfast_' || to_hex(:"schema".key_of('channel', :'schema', p_cluster)),
+    :"schema".identity()
   ) on conflict do nothing;
   return (select cluster from :"schema".meta);
 end
@@ -200,16 +202,25 @@ begin
 end
 $$;
 
--- Makes a role's row exist. A pinned lock key must be the same on every node.
+-- Makes a role's row exist. A pinned lock key must be the same on every node. The row carries this database's identity from
+-- the start; and where this is not the database that the schema was made in, the row of an older one may have been lost,
+-- so its epochs begin above all that it can have given.
 create function :"schema".ensure_role(p_role text, p_lock_key bigint) returns void
 language plpgsql as $$
 declare
   v_cluster text := (select cluster from :"schema".meta);
+  v_identity text := :"schema".identity();
   v_key bigint;
 begin
-  insert into :"schema".leases (role, lock_key, heir_key, fence_key)
+  insert into :"schema".leases (role, identity, epoch, lock_key, heir_key, fence_key)
   values (
     p_role,
+    v_identity,
+    case
+      when v_identity <> (select identity from :"schema".meta)
+      then floor(extract(epoch from clock_timestamp()))::bigint << 21
+      else 0
+    end,
     coalesce(p_lock_key, :"schema".key_of('lock', :'schema', v_cluster, p_role)),
     :"schema".key_of('heir', :'schema', v_cluster, p_role),
     :"schema".key_of('fence', :'schema', v_cluster, p_role)
@@ -251,10 +262,8 @@ begin
   update :"schema".nodes set
     last_heartbeat = clock_timestamp(), status = p_status,
     lock_session = p_lock_session, witness_session = p_witness_session
-  where node_id = p_node and incarnation = p_incarnation
-    and not :"schema".started_after(lock_session, p_lock_session);
-  v_known := found or exists (
-    select from :"schema".nodes where node_id = p_node and incarnation = p_incarnation);
+  where node_id = p_node and incarnation = p_incarnation;
+  v_known := found;
 
   for v_order in select o from jsonb_array_elements(p_orders) o loop
     v_renewal := null;
@@ -274,14 +283,15 @@ begin
         v_renewal := '{"kind": "lost", "reason": "expired"}';
       else
         -- A beat that comes late, on a session that its process has given up since, must not name that session again: the
-        -- row would tell of a crash where there was a reconnect.
+        -- row would tell of a crash where there was a reconnect. Which of two is later, only their starts tell, and a clock
+        -- that was stepped back makes them lie: so in doubt the row names none, which rules evidence out until the next.
         v_overtaken := :"schema".started_after(v_lease.lock_session, p_lock_session);
         update :"schema".leases set
           holder_url = (select url from :"schema".nodes where node_id = p_node),
           renewed_at = clock_timestamp(),
           expires_at = clock_timestamp() + ttl_ms * interval '1 millisecond',
-          lock_session = case when v_overtaken then lock_session else p_lock_session end,
-          witness_session = case when v_overtaken then witness_session else p_witness_session end
+          lock_session = case when v_overtaken then null else p_lock_session end,
+          witness_session = case when v_overtaken then null else p_witness_session end
         where role = v_lease.role;
         v_renewal := '{"kind": "renewed"}';
       end if;
@@ -369,10 +379,14 @@ create function :"schema".acquire(p_role text, p_request jsonb, p_evidence jsonb
 language plpgsql as $$
 declare
   v_reply jsonb;
+  v_fence_key bigint := (select fence_key from :"schema".leases where role = p_role);
 begin
+  if v_fence_key is null and p_role <> '' then
+    raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
+  end if;
   perform set_config('synchronous_commit', 'on', true);
   perform set_config('lock_timeout', p_request->>'lock_timeout_ms', true);
-  perform pg_advisory_xact_lock((select fence_key from :"schema".leases where role = p_role));
+  perform pg_advisory_xact_lock(v_fence_key);
   v_reply := :"schema".decide_acquire(p_role, p_request, p_evidence);
   if v_reply->>'kind' not in ('lingering', 'grace') and current_setting('holdfast.locked', true) <> '' then
     perform pg_advisory_unlock(current_setting('holdfast.locked')::bigint);
@@ -414,7 +428,10 @@ begin
 
   if v_lease.expires_at > v_now + v_lease.ttl_ms * interval '1 millisecond' then
     -- The clock was stepped back. A full TTL from now covers all trust that can still exist.
-    update :"schema".leases set expires_at = v_now + ttl_ms * interval '1 millisecond' where role = p_role;
+    update :"schema".leases set
+      expires_at = v_now + ttl_ms * interval '1 millisecond',
+      reserved_until = least(reserved_until, v_now + ttl_ms * interval '1 millisecond')
+    where role = p_role;
     return jsonb_build_object('kind', 'held', 'remaining_ms', v_lease.ttl_ms);
   end if;
 
@@ -501,7 +518,7 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   select * into v_lease from :"schema".leases where role = p_role for no key update;
   v_now := clock_timestamp();
-  if v_lease.epoch <> p_epoch or v_lease.incarnation is distinct from p_incarnation or v_lease.expires_at <= v_now
+  if v_lease.epoch is distinct from p_epoch or v_lease.incarnation is distinct from p_incarnation or v_lease.expires_at <= v_now
     or (v_identity is not null and v_lease.identity is not null and v_lease.identity <> v_identity)
   then
     return false;
@@ -537,6 +554,15 @@ language sql as $$
   select l.role, l.epoch, p_event, p_reason, p_node, p_previous, p_gap_ms from :"schema".leases l where l.role = p_role
 $$;
 
+-- A process that stops while a lease of its own still runs, because its work did not stop in time: its sessions end now, and
+-- that must not look like a crash. The lease has to run out (R9).
+create function :"schema".leave(p_node text, p_incarnation text) returns void
+language sql as $$
+  update :"schema".leases set lock_session = null, witness_session = null where incarnation = p_incarnation;
+  update :"schema".nodes set status = 'left', lock_session = null, witness_session = null
+  where node_id = p_node and incarnation = p_incarnation;
+$$;
+
 -- After a restore from a dump: above every token that the lost database may have given, with a quarantine of one TTL.
 create function :"schema".advance_epoch(p_role text, p_to bigint) returns bigint
 language plpgsql as $$
@@ -547,6 +573,9 @@ begin
   perform set_config('synchronous_commit', 'on', true);
   perform pg_advisory_xact_lock((select fence_key from :"schema".leases where role = p_role));
   select * into v_lease from :"schema".leases where role = p_role for update;
+  if not found then
+    raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
+  end if;
   v_epoch := greatest(p_to, v_lease.epoch + 1);
   update :"schema".leases set
     epoch = v_epoch, identity = coalesce(:"schema".identity(), identity),
@@ -559,7 +588,8 @@ begin
 end
 $$;
 
--- R7: ends the sessions that block an acquire once the lease has run out. Those that only wait in the queue are spared;
+-- R7: ends the sessions that block an acquire once the lease has run out. Those that only wait in the queue are spared, and
+-- so are competitors in this very election, whose commit may take its time;
 -- process 0 stands for a prepared transaction, which can only be reported. Needs the right to end a session of that role.
 create function :"schema".end_blockers(p_role text, p_pid integer) returns jsonb
 language plpgsql as $$
@@ -574,12 +604,12 @@ begin
     return '{"ended": 0, "refused": 0, "prepared": 0}';
   end if;
   for v_blocker in
-    select b.pid, a.backend_start, a.wait_event_type
+    select b.pid, a.backend_start, a.wait_event_type, a.application_name
     from unnest(pg_blocking_pids(p_pid)) b(pid) left join pg_stat_activity a using (pid)
   loop
     if v_blocker.pid = 0 then
       v_prepared := v_prepared + 1;
-    elsif v_blocker.wait_event_type is distinct from 'Lock' then
+    elsif v_blocker.wait_event_type is distinct from 'Lock' and v_blocker.application_name not like 'holdfast campaign %' then
       if :"schema".end_session(v_blocker.pid, v_blocker.backend_start) then
         v_ended := v_ended + 1;
       else
@@ -592,7 +622,8 @@ end
 $$;
 
 -- R7: ends what a node whose beat is stale, and which holds the lock or the heir's lock of one of these roles, still has:
--- that session, and every other of its process, since a row lock of a frozen process would hold up its successor. Never those of
+-- that session, and every other of its process, since a row lock of a frozen process would hold up its successor. A node
+-- that holds a role by `hold` keeps everything: its sessions are its leadership. Never those of
 -- the node that asks: its own beat is stale, too, when it has just thawed.
 create function :"schema".reap(p_node text, p_roles text[], p_node_timeout_ms integer) returns jsonb
 language plpgsql as $$
@@ -607,10 +638,12 @@ begin
     from :"schema".leases l
     cross join lateral unnest(array[:"schema".key_owner(l.lock_key), :"schema".key_owner(l.heir_key)]) o(pid)
     join pg_stat_activity k on k.pid = o.pid
-    join :"schema".nodes n on n.lock_session = :"schema".session_ref(k.pid, k.backend_start)
+    join :"schema".nodes n on split_part(n.lock_session, '@', 1) = k.pid::text
+      and (k.backend_start is null or n.lock_session = :"schema".session_ref(k.pid, k.backend_start))
     join pg_stat_activity a on a.pid = o.pid or a.application_name like 'holdfast % ' || n.incarnation || ' %'
     where l.role = any (p_roles) and n.node_id <> p_node and a.datname = current_database()
       and n.last_heartbeat < clock_timestamp() - p_node_timeout_ms * interval '1 millisecond'
+      and not exists (select from :"schema".leases h where h.incarnation = n.incarnation and h.on_stall = 'hold')
   loop
     if :"schema".end_session(v_stale.pid, v_stale.backend_start) then
       v_ended := v_ended + 1;
@@ -655,14 +688,12 @@ begin
   else
     select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role for key share;
   end if;
-  if v_epoch <> p_epoch then
+  if v_epoch is distinct from p_epoch then
     raise exception using errcode = 'HF001',
       message = format('epoch %s of role %s is over: %s leads now', p_epoch, p_role, v_epoch);
-  elsif v_identity is not null then
-    if split_part(v_identity, '/', 2) <> substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) then
-      raise exception using errcode = 'HF001',
-        message = format('epoch %s of role %s was given by another database', p_epoch, p_role);
-    end if;
+  elsif v_identity <> :"schema".identity() then
+    raise exception using errcode = 'HF001',
+      message = format('epoch %s of role %s was given by another database', p_epoch, p_role);
   end if;
   perform set_config('idle_in_transaction_session_timeout', greatest(v_lease.ttl_ms / 4, 100)::text, true);
   perform set_config('holdfast.epoch', p_role || '=' || p_epoch, true);
@@ -671,13 +702,15 @@ $$;
 
 -- The same for term.transaction, whose COMMIT follows in the same message: nothing can wait in between, so there is no
 -- timeout to set, and the caller knows the key. The stamp set at BEGIN is gone if the function committed by itself.
--- Every statement of an application pays for this one, so it is made of what is cheap: CALL needs no plan and answers with
--- no row, it runs with the rights of the caller, and what is no query is an expression, which PL/pgSQL runs by itself.
+-- Every transaction of an application pays for this one, so it is made of what is cheap: CALL needs no plan and answers with
+-- no row, and what is no query is an expression, which PL/pgSQL runs by itself. The system's identifier cannot change while
+-- a session lasts, so each session reads it once.
 create procedure :"schema".assert_transaction(p_role text, p_epoch bigint, p_fence_key bigint, p_stamp text)
-language plpgsql as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_epoch bigint;
   v_identity text;
+  v_system text := current_setting('holdfast.system', true);
 begin
   if current_setting('holdfast.fence', true) is distinct from p_stamp then
     raise exception using errcode = 'HF002', message = 'the transaction ended before its fence';
@@ -687,15 +720,21 @@ begin
     perform pg_advisory_xact_lock_shared(p_fence_key);
   end if;
   if current_setting('transaction_isolation') = 'read committed' then
-    select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role;
+    select epoch, identity into v_epoch, v_identity
+    from :"schema".leases where role = p_role and fence_key = p_fence_key;
   else
-    select epoch, identity into v_epoch, v_identity from :"schema".leases where role = p_role for key share;
+    select epoch, identity into v_epoch, v_identity
+    from :"schema".leases where role = p_role and fence_key = p_fence_key for key share;
   end if;
   if v_epoch is distinct from p_epoch then
     raise exception using errcode = 'HF001',
       message = format('epoch %s of role %s is over: %s leads now', p_epoch, p_role, v_epoch);
   elsif v_identity is not null then
-    if split_part(v_identity, '/', 2) <> substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) then
+    if v_system is null or v_system = '' then
+      v_system := (select system_identifier::text from pg_control_system());
+      perform set_config('holdfast.system', v_system, false);
+    end if;
+    if v_identity <> v_system || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) then
       raise exception using errcode = 'HF001',
         message = format('epoch %s of role %s was given by another database', p_epoch, p_role);
     end if;

@@ -1,34 +1,36 @@
-import { randomBytes } from "node:crypto";
 import { EventEmitter } from "node:events";
-import { hostname } from "node:os";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import type { Catalogue, Given } from "./config/catalogue.js";
 import { type Config, type ConfigOptions, resolveConfig } from "./config/config.js";
 import { type Clock, systemClock } from "./election/clock.js";
-import type { ElectorSettings, ElectorState, RoleState } from "./election/core/elector-state.js";
+import { type ElectorState, isEngaged } from "./election/core/elector-state.js";
 import type { LinkName } from "./election/core/messages.js";
-import { type Incarnation, type NodeId, parseRole, type Role } from "./election/core/names.js";
+import { parseRole, type Role } from "./election/core/names.js";
 import { Elector } from "./election/elector.js";
+import { electorSettingsOf } from "./election/elector-settings.js";
 import { RoleHandle } from "./election/role.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
 import { retryWhileAway, within } from "./lifecycle/retry.js";
-import type { NodeReport, NodeRow } from "./membership/node-row.js";
-import type { LockSession, Store, Transition } from "./store/contract.js";
+import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
+import { reportOf } from "./membership/node-report.js";
+import type { NodeReport } from "./membership/node-row.js";
+import type { LockSession, Store } from "./store/contract.js";
 import { type EmbeddedServer, startEmbedded } from "./store/embedded/server.js";
 import { connectionOf, connectionOfPool } from "./store/postgres/connection.js";
 import { type PostgresPool, PostgresStore, type PostgresTransaction } from "./store/postgres/store.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
-import { version } from "./version.js";
+
+export type { PostgresPool, PostgresTransaction } from "./store/postgres/store.js";
 
 export interface NodeOptions extends Omit<ConfigOptions, "store"> {
   readonly store?: Given<Catalogue["store"]> & { readonly pool?: PostgresPool | undefined };
   /** Your own pino logger; without it one is made that writes to standard output. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** Your own prom-client registry. */
-  readonly registry?: Registry;
+  readonly registry?: Registry | undefined;
 }
 
 /** A node outside of PostgreSQL: the tests' store in memory, with its own clock. */
@@ -102,11 +104,12 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   readonly id: string;
   readonly work = new InFlightWork();
   readonly registry: Registry;
-  readonly cluster: { nodes(): Promise<readonly NodeRow[]>; history(role?: string): Promise<readonly Transition[]> };
+  readonly cluster: ClusterView;
   private readonly parts: NodeParts<Tx>;
   private readonly report: NodeReport;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
+  private readonly metrics: ElectionMetrics;
   private readonly roles = new Map<Role, RoleHandle<Tx>>();
   private readonly stopping = new AbortController();
   private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError]; stepped: [] }>();
@@ -119,12 +122,14 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     this.registry = parts.registry;
     this.report = parts.report;
     this.id = this.report.nodeId;
-    const metrics = new ElectionMetrics(parts.registry, config.metrics.prefix);
-    this.observer = new ElectionObserver({ log: parts.log, metrics, nodeId: this.report.nodeId, clock: parts.clock });
-    this.cluster = {
-      nodes: () => parts.store.nodes(),
-      history: (role) => parts.store.history({ ...(role === undefined ? {} : { role: parseRole(role) }), limit: 100 }),
-    };
+    this.metrics = new ElectionMetrics(parts.registry, config.metrics.prefix);
+    this.observer = new ElectionObserver({
+      log: parts.log,
+      metrics: this.metrics,
+      nodeId: this.report.nodeId,
+      clock: parts.clock,
+    });
+    this.cluster = viewCluster(parts.store, config.cluster.name);
     this.elector = this.createElector();
   }
 
@@ -132,13 +137,12 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     const node = new HoldfastNode(parts);
     try {
       await retryWhileAway(() => parts.store.prepare(), startPatienceMs);
-      await retryWhileAway(() => parts.store.join(node.report), startPatienceMs, [
-        ["NODE_ID_TAKEN", predecessorPatienceMs],
-      ]);
+      const taken = parts.config.timing.nodeTimeoutMs + predecessorPatienceMs;
+      await retryWhileAway(() => parts.store.join(node.report), startPatienceMs, [["NODE_ID_TAKEN", taken]]);
       await node.firstBeat();
       return node;
     } catch (error) {
-      await node.elector.stop();
+      await node.goodbye();
       await parts.store.close();
       throw error;
     }
@@ -146,23 +150,12 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
 
   private createElector(): Elector {
     const { config, store, clock, random } = this.parts;
-    const { cluster, timing } = config;
-    const settings: ElectorSettings = {
-      holder: { nodeId: this.report.nodeId, incarnation: this.report.incarnation, url: this.report.url },
-      timing,
-      terms: {
-        ttlMs: timing.ttlMs,
-        onStall: cluster.leaderElection.onStall,
-        takeover: cluster.leaderElection.takeover,
-        evidenceGraceMs: timing.evidenceGraceMs,
-      },
-      promotable: cluster.promotable,
-    };
+    const settings = electorSettingsOf(config, this.report);
     const { observer } = this;
     return new Elector({
       sessions: store,
       settings,
-      contending: cluster.leaderElection.enabled,
+      contending: config.cluster.leaderElection.enabled,
       clock,
       random,
       events: {
@@ -191,7 +184,7 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     const known = this.roles.get(role);
     if (known !== undefined) return known;
     if (this.closing !== null) throw new HoldfastError("CLOSED", "This node has been closed.");
-    const { store, clock, config } = this.parts;
+    const { store, clock } = this.parts;
     const { elector, observer } = this;
     const handle = new RoleHandle<Tx>({
       name: role,
@@ -207,11 +200,22 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
       () => handle.gate.isLeader,
       () => elector.state,
     );
-    const order = { role, lockKey: config.lockKeys.get(role) ?? null };
-    retryWhileAway(() => store.ensureRoles([order]), Number.POSITIVE_INFINITY, [], this.stopping.signal)
-      .then(() => elector.dispatch({ kind: "contend", role }))
-      .catch((error: unknown) => observer.trouble(`cannot contend for role ${role}`, error));
+    this.ensureRole(role);
     return handle;
+  }
+
+  /** Makes the role's row exist, however long that takes, and contends from then on. */
+  private ensureRole(role: Role): void {
+    const { store, config } = this.parts;
+    const order = { role, lockKey: config.lockKeys.get(role) ?? null };
+    const always = Number.POSITIVE_INFINITY;
+    const passing = [
+      ["DATABASE_READ_ONLY", always],
+      ["DATABASE_REFUSED", always],
+    ] as const;
+    retryWhileAway(() => store.ensureRoles([order]), always, passing, this.stopping.signal)
+      .then(() => this.elector.dispatch({ kind: "contend", role }))
+      .catch((error: unknown) => this.observer.trouble(`cannot contend for role ${role}`, error));
   }
 
   /** Stops admitting work, waits for what is under way (bounded), then gives up every role. The node stays a follower. */
@@ -219,11 +223,12 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
     if (this.work.accepting) {
       this.work.refuse();
       this.parts.store.setStatus("draining");
-      this.emit("draining");
+      // After this step: what a listener throws is its owner's, and must not stop the drain.
+      queueMicrotask(() => this.emit("draining"));
     }
     await within(this.parts.config.timing.drainTimeoutMs, this.work.idle());
     this.elector.dispatch({ kind: "candidacy", on: false });
-    while ([...this.elector.state.roles.values()].some(leadsOrMay)) {
+    while ([...this.elector.state.roles.values()].some(isEngaged)) {
       await new Promise<void>((resolve) => this.signals.once("stepped", resolve));
     }
     await this.elector.released();
@@ -240,19 +245,29 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   }
 
   private async shutDown(): Promise<void> {
-    const { store, afterClose, log } = this.parts;
+    const { store, afterClose } = this.parts;
     this.stopping.abort();
     try {
       await this.drain();
+    } finally {
+      await this.goodbye();
+      await store.close();
+      await afterClose();
+    }
+  }
+
+  /** Leaves the registry before the sessions end: from then on their end means nothing (R9). */
+  private async goodbye(): Promise<void> {
+    const { store, log } = this.parts;
+    this.elector.dispatch({ kind: "halt" });
+    this.metrics.remove();
+    try {
       await store.leave();
     } catch (error) {
       // The database is away: the lease runs out by itself, and the row goes stale.
       log.warn({ err: error, node_id: this.id }, "could not say goodbye to the database");
-    } finally {
-      await this.elector.stop();
-      await store.close();
-      await afterClose();
     }
+    await this.elector.stop();
   }
 
   private onStepped(state: ElectorState): void {
@@ -292,7 +307,9 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   /** Some failures no retry mends: another process has this node's place. */
   private onFailure(tell: () => void, error: unknown): void {
     tell();
-    if (error instanceof HoldfastError && lasting.has(error.code)) this.fatal(error);
+    if (!(error instanceof HoldfastError)) return;
+    if (error.code === "UNKNOWN_ROLE") for (const role of this.roles.keys()) this.ensureRole(role); // The row was lost.
+    if (lasting.has(error.code)) this.fatal(error);
   }
 
   private fatal(error: HoldfastError): void {
@@ -323,27 +340,4 @@ export class HoldfastNode<Tx> extends EventEmitter<{ draining: [] }> implements 
   }
 }
 
-/** A role that this node leads, or may be about to: an acquire that is under way may still be granted. */
-function leadsOrMay(role: RoleState): boolean {
-  return role.term !== null || role.campaign.request?.what === "acquire";
-}
-
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SCHEMA_IN_USE", "NODE_ID_TAKEN", "SCHEMA_TOO_NEW"]);
-
-/** Who this process is, as it will say in the registry. */
-export function reportOf(config: Config): NodeReport {
-  const host = hostname();
-  const generated = `${host}:${process.pid}:${randomBytes(4).toString("hex")}`;
-  return {
-    nodeId: (config.cluster.nodeId === "" ? generated : config.cluster.nodeId) as NodeId,
-    incarnation: randomBytes(12).toString("hex") as Incarnation,
-    status: "joining",
-    hostname: host,
-    pid: process.pid,
-    url: config.api.publicUrl === "" ? null : config.api.publicUrl,
-    version,
-    roles: config.cluster.roles,
-    promotable: config.cluster.promotable,
-    clustered: config.cluster.enabled,
-  };
-}

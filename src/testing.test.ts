@@ -63,4 +63,51 @@ describe("the test cluster", () => {
     await cluster.lose("scheduler");
     expect(() => gate.ensureEpoch(token.epoch)).toThrow(NotLeaderError);
   });
+
+  it("gives the role up when its work throws, whatever it throws, and keeps off it for a while", async () => {
+    const cluster = createTestCluster();
+    await using node = await cluster.start();
+    let runs = 0;
+    node.role("scheduler").lead(() => {
+      runs += 1;
+      throw new NotLeaderError("of another role");
+    });
+    node.role("scheduler");
+    await cluster.clock.advance(1_000);
+    expect(node.role("scheduler").gate.isLeader).toBe(false);
+    expect(runs).toBe(1);
+  });
+
+  it("does not take over from a node that was closed while its work still ran, before its lease has run out", async () => {
+    const cluster = createTestCluster();
+    const stubborn = await cluster.start({ shutdown: { drainTimeoutSeconds: 0.5 } });
+    await using heir = await cluster.start();
+    let finish: () => void = () => undefined;
+    stubborn.role("scheduler").lead(
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    await cluster.gain(stubborn, "scheduler");
+    heir.role("scheduler");
+    await cluster.clock.advance(2_500);
+    const closing = stubborn.close();
+    await cluster.clock.advance(600);
+    await closing;
+    await cluster.clock.advance(3_000);
+    expect(heir.role("scheduler").gate.isLeader).toBe(false);
+    await cluster.clock.advance(4_000);
+    expect(heir.role("scheduler").gate.isLeader).toBe(true);
+    finish();
+  });
+
+  it("counts the nodes, and names who leads", async () => {
+    const cluster = createTestCluster();
+    await using a = await cluster.start();
+    const b = await cluster.start();
+    await cluster.gain(a, "scheduler");
+    await b.close();
+    expect(await a.cluster.info()).toMatchObject({ totalNodes: 1, activeNodes: 1, leaders: { scheduler: "node-1" } });
+  });
 });

@@ -7,7 +7,8 @@ import { Registry } from "prom-client";
 import { type ConfigOptions, resolveConfig } from "./config/config.js";
 import type { Clock } from "./election/clock.js";
 import { epochOf, parseRole } from "./election/core/names.js";
-import { HoldfastNode, reportOf } from "./node.js";
+import { reportOf } from "./membership/node-report.js";
+import { HoldfastNode } from "./node.js";
 import { MemoryDatabase } from "./store/memory/database.js";
 import { MemoryCluster, MemoryStore, type MemoryTransaction } from "./store/memory/store.js";
 

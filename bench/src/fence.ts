@@ -59,7 +59,6 @@ async function startWriter(server: BenchServer) {
   const pool = new pg.Pool({
     connectionString: server.url,
     max: Math.max(headlineClients, ...otherClients) + 1,
-    pipeline: true,
   });
   pool.on("error", () => undefined);
   const node = await createNode({

@@ -53,6 +53,10 @@ describe("settings", () => {
       { store: { url, poolSize: 1 }, cluster: { enabled: true } },
       "store.pool_size (1) must be at least 2 in a cluster: reads would wait behind a transaction.",
     ],
+    [
+      { store: { backend: "embedded", url } },
+      'store.backend = "embedded" takes no url, server or pool: leave them out, or set backend = "postgres".',
+    ],
     [{ store: { urll: url } }, "store.urll is not a setting. Did you mean store.url?"],
     [
       { cluster: { heartbeatSecond: 1 } },

@@ -29,6 +29,11 @@ export function resolveConfig(options: ConfigOptions, ownConnection: boolean): C
   const { cluster, store } = values;
   const server = ownConnection || store.url !== "" || store.server !== "";
   const backend = stated.has("store.backend") ? store.backend : server ? "postgres" : "embedded";
+  if (backend === "embedded" && server) {
+    throw badSetting(
+      'store.backend = "embedded" takes no url, server or pool: leave them out, or set backend = "postgres".',
+    );
+  }
   if (backend === "postgres" && !server) {
     throw badSetting('store.backend = "postgres" needs store.url, or store.server with database and username.');
   }

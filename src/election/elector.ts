@@ -80,8 +80,10 @@ export class Elector {
     }
   }
 
-  /** Lets the releases under way reach the database, then ends every connection. */
+  /** Ends every term, lets the releases under way reach the database, then ends every connection. */
   async stop(): Promise<void> {
+    // A gate that was still open would stay so while an heir takes the end of its sessions for a crash.
+    this.dispatch({ kind: "halt" });
     await Promise.all(this.releases);
     this.stopped = true;
     this.cancelWake();
@@ -149,15 +151,17 @@ export class Elector {
       this.events.linkFailed(link, error);
       this.dispatch({ kind: "closed", link });
     };
-    this.openSession(link, { closed: (reason) => onClosed(new Error(reason)) }).then((session) => {
-      if (slot.closed) {
-        session.close();
-        return;
-      }
-      slot.session = session;
-      this.events.linkOpened(link, session);
-      this.dispatch({ kind: "opened", link, ref: session.ref, path: session.path });
-    }, onClosed);
+    this.openSession(link, { closed: (reason) => onClosed(new Error(reason)) })
+      .then((session) => {
+        if (slot.closed) {
+          session.close();
+          return;
+        }
+        slot.session = session;
+        this.events.linkOpened(link, session);
+        this.dispatch({ kind: "opened", link, ref: session.ref, path: session.path });
+      }, onClosed)
+      .catch((error: unknown) => this.events.requestFailed("step", error));
   }
 
   private openSession(link: LinkName, events: { closed(reason: string): void }): Promise<Session> {

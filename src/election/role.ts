@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { HoldfastError, NotLeaderError } from "../errors.js";
 import type { Store } from "../store/contract.js";
-import type { Clock } from "./clock.js";
-import type { ElectorState } from "./core/elector-state.js";
+import { type Clock, readClock } from "./clock.js";
+import { type ElectorState, leaseRemainingMs } from "./core/elector-state.js";
 import type { Holder, LeaseView } from "./core/lease.js";
 import type { Effect } from "./core/messages.js";
 import type { Epoch, NodeId, Role } from "./core/names.js";
@@ -45,6 +45,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   private readonly store: Store<Tx>;
   private readonly holder: Holder;
   private readonly observer: RoleObserver;
+  private readonly clock: Clock;
   private readonly leads: LeadFunction<Tx>[] = [];
   private readonly moments = new EventEmitter<{ ended: [Epoch, string]; stepped: [] }>();
   private term: LeaderTerm<Tx> | null = null;
@@ -64,6 +65,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     this.store = options.store;
     this.holder = options.holder;
     this.observer = options.observer;
+    this.clock = options.clock;
     this.gate = new Gate({
       role: options.name,
       nodeId: options.holder.nodeId,
@@ -81,8 +83,10 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
 
   /** The leader as last seen, from memory; null while there is none, as far as this node knows. */
   leader(): LeaderView | null {
-    const view = this.elector.state.roles.get(this.name)?.view ?? null;
-    if (view === null || view.holder === null) return null;
+    const role = this.elector.state.roles.get(this.name);
+    const view = role?.view ?? null;
+    if (role === undefined || view === null || view.holder === null) return null;
+    if (leaseRemainingMs(role, readClock(this.clock)) <= 0) return null;
     return {
       nodeId: view.holder,
       url: view.holderUrl,
@@ -93,7 +97,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   }
 
   /** Hands the role over: to the heir, or to the node that is named. Resolves when the lease has been given up. */
-  async stepDown(options: { readonly to?: string } = {}): Promise<void> {
+  async stepDown(options: { readonly to?: string | undefined } = {}): Promise<void> {
     const { term } = this;
     if (term === null) {
       throw new NotLeaderError(
@@ -101,6 +105,8 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
       );
     }
     const to = options.to === undefined ? null : await this.checkSuccessor(options.to);
+    if (this.term !== term)
+      throw new NotLeaderError(`Node "${this.holder.nodeId}" lost role "${this.name}" before it could step down.`);
     const ended = this.ending(term.epoch as Epoch);
     const { ttlMs } = this.elector.state.settings.timing;
     this.elector.dispatch({ kind: "stepDown", role: this.name, to, reason: "stepped_down", coolMs: ttlMs });
@@ -129,7 +135,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     return successor.nodeId;
   }
 
-  /** Resolves with the reason when this term has ended; at once if it has. */
+  /** Resolves with the reason when this term, which is the current one, has ended. */
   private ending(epoch: Epoch): Promise<string> {
     return new Promise((resolve) => {
       const onEnded = (ended: Epoch, reason: string): void => {
@@ -207,7 +213,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
       } catch (error) {
         // After the end, an error is most often the abort itself.
         if (work.signal.aborted) return;
-        if (!(error instanceof NotLeaderError)) {
+        if (!(error instanceof NotLeaderError) || this.gate.isLeader) {
           const epoch = term.epoch as Epoch;
           this.observer.workFailed(this.name, epoch, error);
           this.elector.dispatch({ kind: "workFailed", role: this.name, epoch });

@@ -50,16 +50,13 @@ export class ElectionObserver {
     this.metrics.acquired.inc({ role });
     if (reason === "evidence" || reason === "expired") this.metrics.failovers.inc({ role });
     if (reason !== "first") this.metrics.failoverSeconds.observe({ role }, gapMs / 1000);
-    this.log.info(
-      { role, epoch: epoch.toString(), node_id: this.nodeId, reason, gap_ms: Math.round(gapMs) },
-      "elected",
-    );
+    this.log.info({ role, epoch: Number(epoch), node_id: this.nodeId, reason, gap_ms: Math.round(gapMs) }, "elected");
   }
 
   lost(role: Role, epoch: Epoch, reason: string): void {
     this.metrics.lost.inc({ role, reason });
     const planned = reason === "stepped_down" || reason === "draining";
-    const line = { role, epoch: epoch.toString(), node_id: this.nodeId, reason };
+    const line = { role, epoch: Number(epoch), node_id: this.nodeId, reason };
     if (planned) this.log.info(line, "gave the role up");
     else this.log.warn(line, "lost the role");
   }
@@ -75,7 +72,7 @@ export class ElectionObserver {
 
   workFailed(role: Role, epoch: Epoch, error: unknown): void {
     this.log.error(
-      { role, epoch: epoch.toString(), node_id: this.nodeId, err: error, reason: "work_failed" },
+      { role, epoch: Number(epoch), node_id: this.nodeId, err: error, reason: "work_failed" },
       "the work of the leader failed",
     );
   }
@@ -92,7 +89,7 @@ export class ElectionObserver {
     this.metrics.acquireSeconds.observe({ role }, durationMs / 1000);
     if (reply.kind === "quarantined") {
       this.log.warn(
-        { role, epoch: reply.view.epoch.toString(), node_id: this.nodeId, reason: "database_changed" },
+        { role, epoch: Number(reply.view.epoch), node_id: this.nodeId, reason: "database_changed" },
         "this is another database than the one that wrote the lease; nobody leads until old trust has run out",
       );
     } else if (reply.kind === "blocked") {

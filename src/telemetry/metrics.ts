@@ -1,17 +1,18 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { EndReason } from "../election/core/elector-state.js";
 import type { Epoch, Role } from "../election/core/names.js";
 
-/** How a term can end, as the label `reason` says it. */
-const lossReasons = [
-  "superseded",
-  "expired",
-  "database_changed",
-  "trust_ran_out",
-  "stepped_down",
-  "draining",
-  "work_failed",
-  "drain_overrun",
-] as const;
+/** How a term can end, as the label `reason` says it; every one of them, or this does not compile. */
+const lossReasons = Object.keys({
+  superseded: true,
+  expired: true,
+  database_changed: true,
+  trust_ran_out: true,
+  stepped_down: true,
+  draining: true,
+  work_failed: true,
+  drain_overrun: true,
+} satisfies Record<EndReason, true>) as readonly EndReason[];
 
 /** What the gauges are read from, when somebody asks. */
 export interface ElectionReading {
@@ -40,7 +41,12 @@ export class ElectionMetrics {
   readonly failoverSeconds: Histogram<"role">;
   private readonly readings = new Map<Role, () => ElectionReading>();
 
+  private readonly names: readonly string[];
+  private readonly registry: Registry;
+
   constructor(registry: Registry, prefix: string) {
+    this.registry = registry;
+    const before = namesIn(registry);
     const registers = [registry];
     const counter = <Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> =>
       new Counter({ name: `${prefix}${name}`, help, labelNames, registers });
@@ -83,6 +89,7 @@ export class ElectionMetrics {
       registers,
     });
     this.addGauges(registry, prefix);
+    this.names = [...namesIn(registry)].filter((name) => !before.has(name));
   }
 
   private addGauges(registry: Registry, prefix: string): void {
@@ -109,6 +116,11 @@ export class ElectionMetrics {
     gauge("leader_heartbeat_age_seconds", "Time since the last answered beat was sent.", (r) => r.heartbeatAgeSeconds);
   }
 
+  /** Takes our metrics out of a registry that may serve another node of the process later. */
+  remove(): void {
+    for (const name of this.names) this.registry.removeSingleMetric(name);
+  }
+
   observeBeat(durationMs: number): void {
     for (const role of this.readings.keys()) this.heartbeatSeconds.observe({ role }, durationMs / 1000);
   }
@@ -130,4 +142,8 @@ export class ElectionMetrics {
     this.failoverSeconds.zero({ role });
     this.heartbeatSeconds.zero({ role });
   }
+}
+
+function namesIn(registry: Registry): ReadonlySet<string> {
+  return new Set(registry.getMetricsAsArray().map((metric) => metric.name));
 }

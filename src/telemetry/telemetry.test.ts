@@ -1,17 +1,18 @@
 import { readFileSync } from "node:fs";
 import { Writable } from "node:stream";
 import { pino } from "pino";
-import { Registry } from "prom-client";
+import { Counter, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { resolveConfig } from "../config/config.js";
-import { HoldfastNode, reportOf } from "../node.js";
+import { reportOf } from "../membership/node-report.js";
+import { HoldfastNode } from "../node.js";
 import { MemoryDatabase } from "../store/memory/database.js";
 import { MemoryCluster, MemoryStore } from "../store/memory/store.js";
 import { TestClock } from "../testing.js";
 import { version } from "../version.js";
 
 /** A node whose log and metrics the test reads. */
-async function startNode() {
+async function startNode(registry = new Registry()) {
   const clock = new TestClock();
   const lines: Record<string, unknown>[] = [];
   const stream = new Writable({
@@ -20,7 +21,6 @@ async function startNode() {
       done();
     },
   });
-  const registry = new Registry();
   const database = new MemoryDatabase({ now: () => clock.wall() });
   const shared = new MemoryCluster(database, (ms, fire) => clock.wakeAt(clock.mono() + ms, fire));
   const config = resolveConfig({ cluster: { nodeId: "a" }, metrics: { prefix: "app_" } }, true);
@@ -84,6 +84,19 @@ describe("metrics", () => {
   });
 });
 
+describe("a registry of the user's own", () => {
+  it("is left as it was when the node has been closed, and can serve the next one", async () => {
+    const registry = new Registry();
+    const own = new Counter({ name: "own_total", help: "Not ours.", registers: [registry] });
+    for (let start = 0; start < 2; start += 1) {
+      const { node } = await startNode(registry);
+      expect(registry.getMetricsAsArray().length).toBeGreaterThan(1);
+      await node.close();
+    }
+    expect(registry.getMetricsAsArray()).toEqual([own]);
+  });
+});
+
 describe("the log", () => {
   it("says of every transition which role, epoch and node, and why", async () => {
     const { node, clock, lines } = await startNode();
@@ -92,8 +105,8 @@ describe("the log", () => {
     await node.close();
     const transitions = lines.filter((line) => line.epoch !== undefined);
     expect(transitions).toMatchObject([
-      { msg: "elected", role, epoch: "1", node_id: "a", reason: "first" },
-      { msg: "gave the role up", role, epoch: "1", node_id: "a", reason: "draining" },
+      { msg: "elected", role, epoch: 1, node_id: "a", reason: "first" },
+      { msg: "gave the role up", role, epoch: 1, node_id: "a", reason: "draining" },
     ]);
   });
 

@@ -70,7 +70,8 @@ export async function memoryHarness(): Promise<StoreHarness> {
       await Promise.resolve();
     },
     reset: async () => {
-      for (const name of database.leases.keys()) database.leases.set(name, vacantLease(name));
+      for (const name of database.leases.keys())
+        database.leases.set(name, { ...vacantLease(name), identity: database.identity });
       await Promise.resolve();
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -114,7 +115,7 @@ export async function postgresHarness(): Promise<StoreHarness> {
     reset: () =>
       run(
         `update holdfast.leases set epoch = 0, holder = null, incarnation = null, expires_at = to_timestamp(0), ttl_ms = 0,
-           on_stall = 'depose', takeover = 'evidence', identity = null, lock_session = null, witness_session = null, reserved_for = null`,
+           on_stall = 'depose', takeover = 'evidence', identity = holdfast.identity(), lock_session = null, witness_session = null, reserved_for = null`,
       ),
     [Symbol.asyncDispose]: async () => {
       for (const store of stores) await store.close();

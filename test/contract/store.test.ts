@@ -88,6 +88,8 @@ describe.each([
       await before.lock.beat([late], before.sessions);
       before.lock.close();
       await a.beat({ lock: "take" });
+      expect(await b.wait()).toEqual({ kind: "unheld" }); // In doubt the row names no session, and so tells of no crash.
+      await a.renew(epoch);
       expect((await b.sight()).lockSession).toBe(a.lock.ref);
     });
   });
@@ -305,6 +307,16 @@ describe.each([
   });
 
   describe("the registry", () => {
+    it("takes the end of a process that left with a lease for no crash (R9)", async () => {
+      await a.lead();
+      const sighting = await b.sight();
+      await a.store.leave();
+      a.crash();
+      expect((await b.acquire({ sighting })).kind).toBe("void");
+      expect(await b.wait(sighting)).toEqual({ kind: "unheld" });
+      expect(await b.acquire()).toMatchObject({ kind: "held" });
+    });
+
     it("shows the nodes that joined, and a tombstone for one that left", async () => {
       await b.store.leave();
       const nodes = await a.store.nodes();

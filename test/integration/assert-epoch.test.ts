@@ -27,6 +27,8 @@ test.concurrent("any client can fence its own transaction with one statement bef
       ),
     ).rejects.toMatchObject({ code: "HF001" });
     await client.query("ROLLBACK");
+    const noEpoch = client.query("SELECT holdfast.assert_epoch('scheduler', NULL)");
+    await expect(noEpoch).rejects.toMatchObject({ code: "HF001" });
     await expect(client.query("SELECT holdfast.assert_epoch('nobody', 1)")).rejects.toMatchObject({ code: "HF003" });
     expect((await client.query("SELECT line FROM written")).rows).toEqual([{ line: "fenced" }]);
   });

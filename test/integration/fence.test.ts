@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { Pool } from "pg";
+import { expect, test, vi } from "vitest";
 import { clusterNode, quick } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
@@ -73,6 +74,26 @@ test.concurrent("a takeover does not wait for a fenced transaction whose client 
     });
   });
   await expect(writing).rejects.toMatchObject({ code: "STALE_EPOCH" });
+});
+
+test.concurrent("nothing runs where BEGIN did not succeed: it would commit by itself, unfenced", async () => {
+  await using database = await fencedDatabase();
+  const pool = new Pool({ connectionString: database.url, max: 1 });
+  await using leader = await startLocalNode(clusterNode(database.url, "leader", {}, { pool }));
+  const term = await leader.leads();
+  const client = await pool.connect();
+  const query = vi.spyOn(client, "query").mockImplementationOnce(() => Promise.reject(new Error("cancelled")));
+  client.release();
+  let ran = false;
+  const writing = term.transaction(async (tx) => {
+    ran = true;
+    await tx.query(insert("unfenced"));
+  });
+  await expect(writing).rejects.toMatchObject({ code: "DATABASE_AWAY" });
+  query.mockRestore();
+  expect(ran).toBe(false);
+  await leader[Symbol.asyncDispose]();
+  await pool.end();
 });
 
 for (const statement of ["COMMIT", "ROLLBACK", "COMMIT; BEGIN"]) {

@@ -12,6 +12,7 @@ import { draftOf, type ElectorState, initialRole, type RoleState } from "./elect
 import {
   applyRenewal,
   beginDrain,
+  endAll,
   endOverrun,
   endUntrusted,
   failWork,
@@ -84,6 +85,9 @@ function take(ctx: StepContext, input: Input): void {
       return withRole(ctx, input.role, (role) => settleWork(ctx, role, input.epoch));
     case "workFailed":
       return withRole(ctx, input.role, (role) => failWork(ctx, role, input.epoch));
+    case "halt":
+      ctx.state.contending = false;
+      return endAll(ctx);
     case "candidacy":
       ctx.state.contending = input.on;
       if (!input.on) {

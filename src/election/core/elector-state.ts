@@ -170,3 +170,8 @@ export function graceMs(state: ElectorState): number {
 export function leaseRemainingMs(role: RoleState, now: Instant): number {
   return role.view === null ? Number.POSITIVE_INFINITY : role.view.remainingMs - (now.mono - role.viewAt);
 }
+
+/** A role that this node leads, or may be about to: an acquire that is under way may still be granted. */
+export function isEngaged(role: RoleState): boolean {
+  return role.term !== null || role.campaign.request?.what === "acquire";
+}

@@ -151,6 +151,10 @@ export function releaseLease(
   role.holdsLock = false;
 }
 
+export function endAll(ctx: StepContext): void {
+  for (const role of ctx.state.roles.values()) endTerm(ctx, role, "draining");
+}
+
 function endTerm(ctx: StepContext, role: RoleState, reason: EndReason): void {
   const { term } = role;
   if (term === null) return;

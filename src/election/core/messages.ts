@@ -88,6 +88,8 @@ export type Input =
   /** All work of a term has ended. */
   | { readonly kind: "workSettled"; readonly role: Role; readonly epoch: Epoch }
   | { readonly kind: "workFailed"; readonly role: Role; readonly epoch: Epoch }
+  /** The process stops: whatever term is left ends at once, and its lease has to run out. */
+  | { readonly kind: "halt" }
   /** The node starts or stops being a candidate; stopping gives up what it leads. */
   | { readonly kind: "candidacy"; readonly on: boolean };
 

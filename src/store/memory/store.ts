@@ -89,8 +89,10 @@ export class MemoryStore implements Store<MemoryTransaction> {
   }
 
   async leave(): Promise<void> {
+    if (this.report === null) return;
     this.setStatus("left");
     this.beatRegistry(null);
+    this.database.leave(this.holder());
     await Promise.resolve();
   }
 
@@ -182,8 +184,11 @@ export class MemoryStore implements Store<MemoryTransaction> {
     if (!this.database.assertEpoch(tx)) {
       throw new StaleEpochError(`epoch ${fence.epoch} of role ${fence.role} is over`);
     }
-    for (const effect of effects) effect();
-    this.database.end(tx);
+    try {
+      for (const effect of effects) effect();
+    } finally {
+      this.database.end(tx);
+    }
     return result;
   }
 

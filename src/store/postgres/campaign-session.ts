@@ -9,6 +9,8 @@ import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
 
 /** Whatever stands in the way of an acquire for this share of its time is ended, once the lease has run out (R7). */
 const patience = 0.25;
+/** How long a notice may hold up the end of the session that sends it. */
+const announceMs = 500;
 
 export class PostgresCampaignSession implements CampaignSession {
   readonly ref;
@@ -95,8 +97,13 @@ export class PostgresCampaignSession implements CampaignSession {
   }
 
   close(): void {
-    if (this.announced === null) this.client.close();
-    else this.announced.then(() => this.client.close()).catch(() => this.client.close());
+    const end = (): void => this.client.close();
+    if (this.announced === null) {
+      end();
+      return;
+    }
+    const late = setTimeout(end, announceMs);
+    this.announced.then(() => clearTimeout(late)).then(end, end);
   }
 }
 

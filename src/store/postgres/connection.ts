@@ -21,19 +21,18 @@ function tlsOf(config: Config, url: string): pg.ClientConfig["ssl"] | null {
   const host = url === "" ? store.server : hostOf(url);
   const local =
     host === "" || host.startsWith("/") || host === "localhost" || host === "::1" || host.startsWith("127.");
+  const unencrypted = config.statedTls ? store.tls === "disable" : /sslmode=(disable|allow|prefer)/.test(url);
+  if (unencrypted && !local) {
+    throw new HoldfastError(
+      "BAD_SETTINGS",
+      `store.tls = "disable", or sslmode=disable, is for a server on this machine, not for "${host}": use "verify-full" or "require".`,
+    );
+  }
   if (!config.statedTls) {
     if (url.includes("sslmode=")) return null;
     if (local) return false;
   }
-  if (store.tls === "disable") {
-    if (!local) {
-      throw new HoldfastError(
-        "BAD_SETTINGS",
-        `store.tls = "disable" is for a server on this machine, not for "${host}": use "verify-full" or "require".`,
-      );
-    }
-    return false;
-  }
+  if (store.tls === "disable") return false;
   const ca = store.tlsCa === "" ? {} : { ca: readFileSync(store.tlsCa, "utf8") };
   return { ...ca, rejectUnauthorized: store.tls === "verify-full" };
 }

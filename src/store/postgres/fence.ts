@@ -27,11 +27,8 @@ export async function fencedTransaction<Result>(
   client.on("error", onError);
   try {
     const stamp = nextStamp(fence);
-    const begun = begin(client, stamp);
-    if (sendsAhead(client)) begun.catch(() => undefined);
-    else await begun;
+    await begin(client, stamp);
     const result = await fn(client);
-    await begun;
     if (broken) {
       throw new HoldfastError(
         "DATABASE_AWAY",
@@ -50,14 +47,6 @@ export async function fencedTransaction<Result>(
   }
 }
 
-/**
- * A client in pipeline mode sends BEGIN and the first statement without a reply in between: a round trip less. If BEGIN
- * does not get through, neither does what follows it on the same connection.
- */
-function sendsAhead(client: pg.ClientBase): boolean {
-  return (client as { readonly pipeline?: boolean }).pipeline === true;
-}
-
 const processNonce = randomBytes(8).toString("hex");
 let transactions = 0;
 
@@ -67,6 +56,7 @@ function nextStamp({ role, epoch }: FenceToken): string {
   return `${role}=${epoch}=${processNonce}-${transactions}`;
 }
 
+/** Waited for before the function runs: were BEGIN to fail alone, what follows would commit by itself, unfenced. */
 async function begin(client: pg.ClientBase, stamp: string): Promise<void> {
   try {
     await client.query(`begin; set local holdfast.fence = '${stamp}'`);

@@ -57,9 +57,16 @@ async function takeMembership(
      order by last_heartbeat desc limit 1`,
     [report.incarnation, report.nodeId, report.clustered, nodeTimeoutMs],
   );
-  if (client.path === "pooled" && others.length === 0) return;
+  if (others.length === 0) {
+    if (client.path === "pooled") return;
+    // A session of this very node, or of its dead predecessor, still lingers at the server.
+    throw new HoldfastError(
+      "DATABASE_AWAY",
+      "The schema is still held by a session that is about to end; trying again.",
+    );
+  }
   const other = others[0];
-  const who = other === undefined ? "another node" : `node "${other.node_id}" (pid ${other.pid} on ${other.hostname})`;
+  const who = `node "${other?.node_id}" (pid ${other?.pid} on ${other?.hostname})`;
   throw new HoldfastError(
     "SCHEMA_IN_USE",
     report.clustered

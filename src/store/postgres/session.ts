@@ -37,7 +37,14 @@ export function applicationName(purpose: string, incarnation: string, nodeId: st
 
 export async function openElectionClient(options: SessionOptions, events: SessionEvents): Promise<ElectionClient> {
   const connectTimeoutMs = Math.max(options.timing.requestTimeoutMs, 1_000);
-  const client = new pg.Client({ ...options.connection, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true });
+  const client = new pg.Client({
+    ...options.connection,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    // Requests of an election have deadlines of their own; a user's pool may bring shorter ones.
+    query_timeout: 0,
+    pipeline: false,
+  });
   // A server that falls silent in the middle of the set-up would otherwise be waited for for ever.
   const late = setTimeout(() => destroy(client), 2 * connectTimeoutMs);
   let ended = false;

@@ -121,11 +121,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     if (report === null) return;
     this.setStatus("left");
     await this.asking("leaving", (client) =>
-      client.query(
-        `update ${this.schema}.nodes set status = 'left', lock_session = null, witness_session = null
-         where node_id = $1 and incarnation = $2`,
-        [report.nodeId, report.incarnation],
-      ),
+      client.query(`select ${this.schema}.leave($1, $2)`, [report.nodeId, report.incarnation]),
     );
   }
 
@@ -254,14 +250,20 @@ export class PostgresStore implements Store<pg.ClientBase> {
   ): Promise<Result> {
     let client: pg.PoolClient | null = null;
     let failed = false;
+    const asked = this.pool.connect().then((connected) => {
+      client = connected;
+      return ask(connected);
+    });
+    // Whatever the connection still carries: the pool drops it, also one that comes when nobody waits any more.
+    const release = (): void => client?.release(failed);
     try {
-      client = await this.pool.connect();
-      return await answered(ask(client), timeoutMs);
+      return await answered(asked, timeoutMs);
     } catch (error) {
-      failed = true; // Whatever it still carries: the pool drops it.
+      failed = true;
       throw toHoldfastError(error, doing);
     } finally {
-      client?.release(failed);
+      if (client === null) asked.then(release, release);
+      else release();
     }
   }
 }
@@ -286,7 +288,6 @@ function openPool(options: PostgresStoreOptions): pg.Pool {
   const pool = new pg.Pool({
     ...options.connection,
     max: options.poolSize,
-    pipeline: true,
     connectionTimeoutMillis: 5_000,
     application_name: applicationName("pool", options.node.incarnation, options.node.nodeId),
   });
