@@ -247,6 +247,7 @@ export function onNotice(ctx: StepContext, role: RoleState, notice: Notice): voi
   const { view } = role;
   if (view === null || role.term !== null || notice.epoch < view.epoch) return;
   if (notice.kind === "released" && notice.epoch === view.epoch) {
+    role.noticedAt = ctx.now.mono;
     see(ctx, role, {
       ...view,
       holder: null,
@@ -262,23 +263,16 @@ export function onNotice(ctx: StepContext, role: RoleState, notice: Notice): voi
   ctx.state.beat.nextAt = Math.min(ctx.state.beat.nextAt, soon(ctx, 0, heartbeatMs / 10));
 }
 
-/** Takes in what the database showed of a lease, unless it was overtaken by something newer. */
+/** Takes in what the database showed of a lease. A reply that was overtaken shows an older epoch, and is passed over. */
 export function see(ctx: StepContext, role: RoleState, view: LeaseView): void {
   const known = role.view;
-  if (known !== null && wasOvertaken(view, known)) return;
+  if (known !== null && view.epoch < known.epoch && !view.isForeign) return;
   role.view = view;
   role.viewAt = ctx.now.mono;
   const sameLeader = known !== null && known.epoch === view.epoch && known.holder === view.holder;
   if (!sameLeader) ctx.effects.push({ kind: "changed", role: role.role, view });
   const open = isOpenToAsk(ctx, role);
   if (!open && !role.campaign.locked && role.campaign.request?.what !== "acquire") role.campaign.attemptAt = null;
-}
-
-/** An epoch never falls, and a holder that has given its epoch up never has it back: a reply that says so is an old one. */
-function wasOvertaken(view: LeaseView, known: LeaseView): boolean {
-  if (view.isForeign) return false;
-  if (view.epoch !== known.epoch) return view.epoch < known.epoch;
-  return known.holder === null && view.holder !== null;
 }
 
 /** Gives up the campaign's session, and with it the lock and whatever it saw. */

@@ -196,6 +196,7 @@ function onBeatReply(ctx: StepContext, id: number, reply: BeatReply): void {
   }
   for (const view of reply.leases) {
     withRole(ctx, view.role, (role) => {
+      if (request.sentAt.mono < role.noticedAt) return;
       see(ctx, role, view);
       releaseOrphan(ctx, role);
     });

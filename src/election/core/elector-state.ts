@@ -78,6 +78,8 @@ export interface RoleState {
   readonly role: Role;
   view: LeaseView | null;
   viewAt: number;
+  /** A notice of a release came then. It is a hint: what was asked for before it is older, what is asked after it decides. */
+  noticedAt: number;
   term: Term | null;
   /** The epoch whose work still runs in this process: until it has stopped, the node is not fit to lead again (R10). */
   workEpoch: Epoch | null;
@@ -138,6 +140,7 @@ export function initialRole(role: Role): RoleState {
     role,
     view: null,
     viewAt: 0,
+    noticedAt: Number.NEGATIVE_INFINITY,
     term: null,
     workEpoch: null,
     coolUntil: 0,
