@@ -111,9 +111,10 @@ language sql immutable as $$
   select pid || '@' || (extract(epoch from backend_start) * 1000000)::bigint
 $$;
 
-create function :"schema".started_after(ref text, other text) returns boolean
+-- A process numbers the sessions that it opens, and their names end with that number: of two of one process, which is later.
+create function :"schema".opened_after(ref text, other text) returns boolean
 language sql immutable as $$
-  select coalesce(split_part(ref, '@', 2)::bigint > split_part(other, '@', 2)::bigint, false)
+  select coalesce(nullif(split_part(ref, '#', 2), '')::integer > nullif(split_part(other, '#', 2), '')::integer, false)
 $$;
 
 -- A start that may not be seen counts as alive. The caller clears the snapshot of the statistics first.
@@ -121,7 +122,7 @@ create function :"schema".session_alive(ref text) returns boolean
 language sql volatile as $$
   select ref is not null and exists (
     select from pg_stat_get_activity(split_part(ref, '@', 1)::integer) a
-    where a.backend_start is null or :"schema".session_ref(a.pid, a.backend_start) = ref
+    where a.backend_start is null or :"schema".session_ref(a.pid, a.backend_start) = split_part(ref, '#', 1)
   )
 $$;
 
@@ -283,15 +284,14 @@ begin
         v_renewal := '{"kind": "lost", "reason": "expired"}';
       else
         -- A beat that comes late, on a session that its process has given up since, must not name that session again: the
-        -- row would tell of a crash where there was a reconnect. Which of two is later, only their starts tell, and a clock
-        -- that was stepped back makes them lie: so in doubt the row names none, which rules evidence out until the next.
-        v_overtaken := :"schema".started_after(v_lease.lock_session, p_lock_session);
+        -- row would tell of a crash where there was a reconnect.
+        v_overtaken := :"schema".opened_after(v_lease.lock_session, p_lock_session);
         update :"schema".leases set
           holder_url = (select url from :"schema".nodes where node_id = p_node),
           renewed_at = clock_timestamp(),
           expires_at = clock_timestamp() + ttl_ms * interval '1 millisecond',
-          lock_session = case when v_overtaken then null else p_lock_session end,
-          witness_session = case when v_overtaken then null else p_witness_session end
+          lock_session = case when v_overtaken then lock_session else p_lock_session end,
+          witness_session = case when v_overtaken then witness_session else p_witness_session end
         where role = v_lease.role;
         v_renewal := '{"kind": "renewed"}';
       end if;
@@ -546,6 +546,22 @@ begin
 end
 $$;
 
+-- The two in one round trip, and still in two transactions.
+create procedure :"schema".give_up(
+  p_role text, p_incarnation text, p_epoch bigint, p_to text, p_reserve_ms integer, p_reason text, p_drop_lock boolean
+)
+language plpgsql as $$
+declare
+  v_released boolean := :"schema".release(p_role, p_incarnation, p_epoch, p_to, p_reserve_ms, p_reason);
+begin
+  commit;
+  if v_released or p_drop_lock then
+    perform :"schema".announce(
+      p_role, jsonb_build_object('kind', 'released', 'epoch', p_epoch::text, 'to', p_to), p_drop_lock);
+  end if;
+end
+$$;
+
 create function :"schema".record(
   p_role text, p_event text, p_reason text, p_node text, p_previous text, p_gap_ms double precision
 ) returns void
@@ -639,7 +655,7 @@ begin
     cross join lateral unnest(array[:"schema".key_owner(l.lock_key), :"schema".key_owner(l.heir_key)]) o(pid)
     join pg_stat_activity k on k.pid = o.pid
     join :"schema".nodes n on split_part(n.lock_session, '@', 1) = k.pid::text
-      and (k.backend_start is null or n.lock_session = :"schema".session_ref(k.pid, k.backend_start))
+      and (k.backend_start is null or split_part(n.lock_session, '#', 1) = :"schema".session_ref(k.pid, k.backend_start))
     join pg_stat_activity a on a.pid = o.pid or a.application_name like 'holdfast % ' || n.incarnation || ' %'
     where l.role = any (p_roles) and n.node_id <> p_node and a.datname = current_database()
       and n.last_heartbeat < clock_timestamp() - p_node_timeout_ms * interval '1 millisecond'

@@ -54,7 +54,7 @@ const orderOf = (ref: SessionRef): number => Number(ref.slice(sessionPrefix.leng
 
 /**
  * A renewal that comes late, on a session that its process has given up since, must not name that session again: the row
- * would tell of a crash where there was a reconnect. It names none, which rules evidence out until the next renewal.
+ * would tell of a crash where there was a reconnect.
  */
 function wasOvertaken(lease: Lease, holder: Holder, sessions: NodeSessions): boolean {
   if (lease.incarnation !== holder.incarnation || lease.lockSession === null || sessions.lock === null) return false;
@@ -138,7 +138,9 @@ export class MemoryDatabase {
   ): BeatAnswer["renewal"] {
     const facts = { now: this.now(), identity: this.identity, callerHolds: this.owner(role, "lock") === session };
     const lease = this.lease(role);
-    const named = wasOvertaken(lease, holder, sessions) ? { lock: null, witness: null } : sessions;
+    const named = wasOvertaken(lease, holder, sessions)
+      ? { lock: lease.lockSession, witness: lease.witnessSession }
+      : sessions;
     const decision = this.rules.decideRenew(lease, { epoch, holder, sessions: named }, facts);
     if (decision.kind === "lost") return decision;
     this.leases.set(role, decision.write);

@@ -4,7 +4,7 @@ import type { DatabaseIdentity } from "../../election/core/names.js";
 import { HoldfastError } from "../../errors.js";
 import type { NodeReport } from "../../membership/node-row.js";
 import type { LockSession, ReleaseOrder, SessionEvents } from "../contract.js";
-import { type BeatJson, readBeat, writeNotice } from "./replies.js";
+import { type BeatJson, readBeat } from "./replies.js";
 import { type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
 import { toHoldfastError } from "./sql-errors.js";
 
@@ -124,14 +124,9 @@ class PostgresLockSession implements LockSession {
   async release(order: ReleaseOrder): Promise<void> {
     const { incarnation } = this.owner.report();
     try {
-      const rows = await this.client.query<{ released: boolean }>(
-        `select ${this.schema}.release($1, $2, $3, $4, $5, $6) as released`,
-        [order.role, incarnation, order.epoch.toString(), order.to, Math.ceil(order.reserveMs), order.reason],
-      );
-      const released = rows[0]?.released === true;
-      if (!released && !order.dropLock) return;
-      const notice = writeNotice({ kind: "released", epoch: order.epoch, to: order.to });
-      await this.client.query(`select ${this.schema}.announce($1, $2, $3)`, [order.role, notice, order.dropLock]);
+      const { role, epoch, to, reserveMs, reason, dropLock } = order;
+      const values = [role, incarnation, epoch.toString(), to, Math.ceil(reserveMs), reason, dropLock];
+      await this.client.query(`call ${this.schema}.give_up($1, $2, $3, $4, $5, $6, $7)`, values);
     } catch (error) {
       throw toHoldfastError(error, "releasing a lease");
     }

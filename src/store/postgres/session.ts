@@ -132,6 +132,9 @@ interface Found {
   readonly pid: number;
 }
 
+/** How many sessions this process has opened: of two of them, the number tells which is later, where no clock does. */
+let opened = 0;
+
 /**
  * R11: a session is direct only if the process that the protocol named at the start is the one that answers, and the
  * server sees the very address and port that this socket has. Comparing process ids over transactions misses an idle
@@ -146,7 +149,7 @@ async function inspectPath(client: pg.Client): Promise<Found> {
   const row = rows[0];
   const announced = (client as unknown as { processID: number | null }).processID;
   if (row === undefined || announced !== row.pid) return { path: "pooled", ref: null, pid: row?.pid ?? 0 };
-  const ref = row.ref as SessionRef;
+  const ref = `${row.ref}#${++opened}` as SessionRef;
   const { localAddress, localPort } = streamOf(client);
   const sameSocket = row.address === null || (row.port === localPort && sameAddress(row.address, localAddress));
   return { path: sameSocket ? "direct" : "proxied", ref, pid: row.pid };
