@@ -48,7 +48,10 @@ export function planCampaign(ctx: StepContext, role: RoleState): void {
     if (campaign.request === null) stopCampaign(ctx, role);
     return;
   }
-  campaign.link = openLink(ctx, linkOf(role), campaign.link);
+  // Only the heir keeps a session ready. Were the others to open one each when they hear of a release, a crowd would fall
+  // over the server at the very moment of the hand-over; most of them will hear of the successor first.
+  const isDue = campaign.attemptAt !== null && campaign.attemptAt <= ctx.now.mono;
+  if (role.isHeir || isDue) campaign.link = openLink(ctx, linkOf(role), campaign.link);
   if (campaign.link.kind !== "open" || campaign.request !== null) return;
   if (campaign.attemptAt !== null) {
     if (campaign.attemptAt <= ctx.now.mono) ask(ctx, role);

@@ -135,6 +135,19 @@ describe("a standby", () => {
     }
   });
 
+  it("opens no session for a lease that it hears is free, before it is its turn to ask", () => {
+    const node = new Driver();
+    node.give({ kind: "contend", role });
+    node.give({ kind: "opened", link: { kind: "lock" }, ref: "lock" as SessionRef, path: "direct" });
+    node.answer({}, view("other", 5_000, 1));
+    node.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
+    node.answer({ isHeir: false }, view("other", 5_000, 1));
+    node.give({ kind: "noticed", role, notice: { kind: "released", epoch: epochOf(1), to: null } });
+    expect(node.has("open")).toBe(false);
+    node.wait(500);
+    expect(node.find("open")).toMatchObject({ link: { kind: "campaign" } });
+  });
+
   it("never adopts a lease whose grant it did not hear of: it gives it back by its exact epoch (R3)", () => {
     const node = new Driver().join();
     node.give({ kind: "closed", link: { kind: "campaign", role } });

@@ -46,8 +46,9 @@ function addRole(ctx: StepContext, role: RoleState, moments: number[]): void {
   const attempting = campaign.attemptAt !== null;
   if (attempting || role.isHeir) {
     // While the link is being opened there is nothing to wake up for: its end or its opening is an input.
-    if (campaign.link.kind === "closed") moments.push(campaign.link.retryAt);
-    else if (campaign.link.kind === "opening") return;
+    if (campaign.link.kind === "closed") {
+      moments.push(role.isHeir ? campaign.link.retryAt : Math.max(campaign.link.retryAt, campaign.attemptAt ?? 0));
+    } else if (campaign.link.kind === "opening") return;
     else if (campaign.attemptAt !== null) moments.push(campaign.attemptAt);
     else if (waitsForLock(ctx, role)) moments.push(campaign.waitAt);
   }
