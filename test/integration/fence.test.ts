@@ -82,7 +82,8 @@ test.concurrent("nothing runs where BEGIN did not succeed: it would commit by it
   await using leader = await startLocalNode(clusterNode(database.url, "leader", {}, { pool }));
   const term = await leader.leads();
   const client = await pool.connect();
-  const query = vi.spyOn(client, "query").mockImplementationOnce(() => Promise.reject(new Error("cancelled")));
+  const cancelled = (): Promise<never> => Promise.reject(new Error("cancelled"));
+  const query = vi.spyOn(client, "query").mockImplementationOnce(cancelled as () => never);
   client.release();
   let ran = false;
   const writing = term.transaction(async (tx) => {
