@@ -40,6 +40,11 @@ create table :"schema".leases (
   unique (role, epoch)
 ) with (fillfactor = 50);
 
+-- Counts the changes of any epoch. It is raised before such a change commits, under that role's fence, so whoever holds the
+-- fence and finds it as it was knows without a query that no epoch has changed. Raised for nothing, it costs one look.
+create sequence :"schema".epoch_changes;
+select setval(':"schema".epoch_changes', 1);
+
 create table :"schema".nodes (
   node_id text primary key,
   incarnation text not null,
@@ -213,6 +218,7 @@ declare
   v_identity text := :"schema".identity();
   v_key bigint;
 begin
+  perform nextval(':"schema".epoch_changes') where not exists (select from :"schema".leases where role = p_role);
   insert into :"schema".leases (role, identity, epoch, lock_key, heir_key, fence_key)
   values (
     p_role,
@@ -416,6 +422,7 @@ begin
   if v_identity is not null and v_lease.identity is not null and v_lease.identity <> v_identity then
     -- Another database than the one that wrote the row: no token may repeat, and all old trust must run out first.
     v_ttl_ms := greatest(v_ttl_ms, v_lease.ttl_ms);
+    perform nextval(':"schema".epoch_changes');
     update :"schema".leases set
       epoch = greatest(epoch + 1, floor(extract(epoch from v_now))::bigint << 21),
       identity = v_identity, holder = null, incarnation = null, holder_url = null,
@@ -488,6 +495,7 @@ begin
     v_gap_ms := case when v_cause = 'first' then 0 else :"schema".ms_between(v_now, v_lease.expires_at) end;
   end if;
 
+  perform nextval(':"schema".epoch_changes');
   update :"schema".leases set
     epoch = epoch + 1,
     holder = p_request->>'node_id', incarnation = p_request->>'incarnation', holder_url = p_request->>'url',
@@ -593,6 +601,7 @@ begin
     raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
   end if;
   v_epoch := greatest(p_to, v_lease.epoch + 1);
+  perform nextval(':"schema".epoch_changes');
   update :"schema".leases set
     epoch = v_epoch, identity = coalesce(:"schema".identity(), identity),
     holder = null, incarnation = null, holder_url = null, lock_session = null, witness_session = null,
@@ -720,13 +729,14 @@ $$;
 -- timeout to set, and the caller knows the key. The stamp set at BEGIN is gone if the function committed by itself.
 -- Every transaction of an application pays for this one, so it is made of what is cheap: CALL needs no plan and answers with
 -- no row, and what is no query is an expression, which PL/pgSQL runs by itself. The system's identifier cannot change while
--- a session lasts, so each session reads it once.
+-- a session lasts, so each session reads it once; and what a session has verified holds until some epoch changes.
 create procedure :"schema".assert_transaction(p_role text, p_epoch bigint, p_fence_key bigint, p_stamp text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_epoch bigint;
   v_identity text;
   v_system text := current_setting('holdfast.system', true);
+  v_verified text;
 begin
   if current_setting('holdfast.fence', true) is distinct from p_stamp then
     raise exception using errcode = 'HF002', message = 'the transaction ended before its fence';
@@ -734,6 +744,12 @@ begin
   -- A try does not overtake a takeover that waits; then this waits behind it.
   if not pg_try_advisory_xact_lock_shared(p_fence_key) then
     perform pg_advisory_xact_lock_shared(p_fence_key);
+  end if;
+  -- Under the fence, and the count before the row: a change after this look would find the count raised.
+  v_verified := p_role || '=' || p_epoch || '=' || v_system || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+    || '=' || pg_sequence_last_value(':"schema".epoch_changes');
+  if current_setting('holdfast.verified', true) = v_verified then
+    return;
   end if;
   if current_setting('transaction_isolation') = 'read committed' then
     select epoch, identity into v_epoch, v_identity
@@ -754,6 +770,7 @@ begin
       raise exception using errcode = 'HF001',
         message = format('epoch %s of role %s was given by another database', p_epoch, p_role);
     end if;
+    perform set_config('holdfast.verified', v_verified, false); -- Null, and so nothing, when the system was not known yet.
   end if;
 end
 $$;

@@ -76,6 +76,27 @@ test.concurrent("a takeover does not wait for a fenced transaction whose client 
   await expect(writing).rejects.toMatchObject({ code: "STALE_EPOCH" });
 });
 
+test.concurrent("a session that has verified an epoch before still refuses it once another leads", async () => {
+  await using database = await fencedDatabase();
+  const pool = new Pool({ connectionString: database.url, max: 1 });
+  await using leader = await startLocalNode(clusterNode(database.url, "leader", {}, { pool }));
+  const term = await leader.leads();
+  const write = (line: string): Promise<unknown> => term.transaction((tx) => tx.query(insert(line)));
+  await write("first");
+  await write("second");
+  await withClient(database.url, async (client) => {
+    await client.query("BEGIN");
+    await takeOver(client);
+    await client.query("ROLLBACK"); // An acquire that did not commit changes nothing.
+    await write("third");
+    await takeOver(client);
+  });
+  await expect(write("stale")).rejects.toMatchObject({ code: "STALE_EPOCH" });
+  expect(await database.lines()).toEqual(["first", "second", "third"]);
+  await leader[Symbol.asyncDispose]();
+  await pool.end();
+});
+
 test.concurrent("nothing runs where BEGIN did not succeed: it would commit by itself, unfenced", async () => {
   await using database = await fencedDatabase();
   const pool = new Pool({ connectionString: database.url, max: 1 });

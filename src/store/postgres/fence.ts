@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
 import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
@@ -13,8 +13,8 @@ import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
  */
 export async function fencedTransaction<Result>(
   pool: pg.Pool,
-  schema: string,
-  fence: FenceToken & { readonly key: string },
+  quotedSchema: string,
+  { fence, key }: { readonly fence: FenceToken; readonly key: string },
   fn: (tx: pg.ClientBase) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect().catch((error: unknown) => {
@@ -35,7 +35,12 @@ export async function fencedTransaction<Result>(
         "The connection was lost before the transaction could commit: nothing of it was written.",
       );
     }
-    await commit(client, schema, fence, stamp);
+    const { role, epoch } = fence;
+    await commit(
+      client,
+      `call ${quotedSchema}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}'); commit`,
+      fence,
+    );
     return result;
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME") broken = true;
@@ -65,16 +70,10 @@ async function begin(client: pg.ClientBase, stamp: string): Promise<void> {
   }
 }
 
-async function commit(
-  client: pg.ClientBase,
-  schema: string,
-  { role, epoch, key }: FenceToken & { readonly key: string },
-  stamp: string,
-): Promise<void> {
-  const assert = `call ${pg.escapeIdentifier(schema)}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}')`;
+async function commit(client: pg.ClientBase, assertAndCommit: string, { role, epoch }: FenceToken): Promise<void> {
   let results: pg.QueryResult[];
   try {
-    results = (await client.query(`${assert}; commit`)) as unknown as pg.QueryResult[];
+    results = (await client.query(assertAndCommit)) as unknown as pg.QueryResult[];
   } catch (error) {
     throw commitError(error, role, epoch);
   }

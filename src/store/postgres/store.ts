@@ -181,9 +181,10 @@ export class PostgresStore implements Store<pg.ClientBase> {
     return session;
   }
 
-  async transaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
-    const key = this.fenceKeys.get(fence.role) ?? (await this.readFenceKey(fence.role));
-    return await fencedTransaction(this.pool, this.options.schema, { ...fence, key }, fn);
+  transaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    const run = (key: string): Promise<Result> => fencedTransaction(this.pool, this.schema, { fence, key }, fn);
+    const key = this.fenceKeys.get(fence.role);
+    return key === undefined ? this.readFenceKey(fence.role).then(run) : run(key);
   }
 
   /** A role's key never changes; once read, it saves every transaction a look at the row. */
