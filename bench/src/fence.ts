@@ -22,6 +22,7 @@ const targets = new Map([
 ]);
 const takeoverRounds = 20;
 
+/** A negative number of rows: so many statements of one row each. */
 type Transact = (rows: number) => Promise<unknown>;
 
 /** What the fence costs the transactions that carry it, and what they cost a takeover. */
@@ -50,8 +51,18 @@ async function benchRates(server: BenchServer, options: BenchOptions): Promise<r
       results.push(judged(name, measured.ratio, "x", headline ? target : "reported", peer));
     }
   }
+  results.push(await benchStatements(transactFenced, transactPlain, options));
   await stop();
   return results;
+}
+
+/** The same 50 rows as many applications write them, a statement each. */
+async function benchStatements(fenced: Transact, plain: Transact, options: BenchOptions): Promise<Result> {
+  const sizes = { rows: -50, clients: headlineClients, pairs: roundsOf(options, otherPairs) };
+  const { ratio, plainRate } = await compare(fenced, plain, sizes);
+  const peer = `unfenced, 50 statements, ${headlineClients} clients: ${plainRate.toFixed(0)} transactions/s`;
+  options.progress(`fence_rate_ratio_50_statements: ${ratio.toFixed(3)} (${peer})`);
+  return reported("fence_rate_ratio_50_statements", ratio, "x", peer);
 }
 
 /** A node that leads, and two ways to write over the same connections, with the same number of round trips. */
@@ -98,6 +109,10 @@ const payloads = new Map(
 
 /** One statement however many rows, which leaves the fence the fewest other costs to hide behind. */
 async function insert(client: pg.ClientBase, rows: number): Promise<void> {
+  if (rows < 0) {
+    for (let row = 0; row < -rows; row++) await insert(client, 1);
+    return;
+  }
   await client.query({
     name: "insert_rows",
     text: "insert into fenced_rows (payload) select * from unnest($1::text[])",
