@@ -45,7 +45,7 @@ export function traceViolations(file: SourceFile, { host, paths }: Traces): read
     ...(host ? [{ says: "names a package registry", pattern: new RegExp(literal(host), "gi") }] : []),
     ...paths.map((path) => ({
       says: "names a path of one machine",
-      // Not in the middle of a longer path, as in model/.work/ or docs/work/.
+      // Not in the middle of a longer path, where a folder only ends or goes on with the same word.
       pattern: new RegExp(`(?<![\\w.~*/-])${literal(path)}(?![\\w-])`, "g"),
     })),
   ];
