@@ -1,8 +1,9 @@
 import { EventEmitter } from "node:events";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
-import type { Catalogue, Given } from "./config/catalogue.js";
+import type { Catalogue } from "./config/catalogue.js";
 import { type Config, type ConfigOptions, resolveConfig } from "./config/config.js";
+import type { Given } from "./config/shape.js";
 import { type Clock, systemClock } from "./election/clock.js";
 import { type ElectorState, isEngaged } from "./election/core/elector-state.js";
 import type { LinkName } from "./election/core/messages.js";
@@ -82,12 +83,12 @@ function openStore(
   given: { report: NodeReport; pool: PostgresPool | null; server: EmbeddedServer | null; log: Logger },
 ): PostgresStore {
   const { report, pool, server, log } = given;
-  const url = server?.url ?? config.store.url;
+  const url = server?.url ?? config.store.url.reveal();
   const connection = pool !== null && url === "" ? connectionOfPool(pool) : connectionOf(config, url);
   const { electionUrl } = config.store;
   return new PostgresStore({
     connection,
-    electionConnection: electionUrl === "" ? connection : connectionOf(config, electionUrl),
+    electionConnection: electionUrl.isEmpty ? connection : connectionOf(config, electionUrl.reveal()),
     pool,
     poolSize: config.store.poolSize,
     schema: config.store.schema,

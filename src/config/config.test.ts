@@ -77,7 +77,7 @@ describe("settings", () => {
     ],
     [
       { cluster: { heartbeatSeconds: Number.NaN } },
-      "cluster.heartbeat_seconds must be a number of seconds from 0.05 to 3600, not null.",
+      "cluster.heartbeat_seconds must be a number of seconds from 0.05 to 3600, not NaN.",
     ],
     [
       { cluster: { leaderElection: { takeover: "luck" } } },
@@ -89,9 +89,12 @@ describe("settings", () => {
     ],
     [
       { store: { url, schema: 'x"; drop' } },
-      'store.schema ("x"; drop") must be 1 to 63 of the characters a-z, 0-9 and "_", not starting with a digit.',
+      'store.schema must be 1 to 63 of the characters a-z, 0-9 and "_" that start with no digit, not "x\\"; drop".',
     ],
-    [{ roles: { scheduler: { lockKey: 1.5 } } }, "roles.scheduler.lock_key must be a whole number of 64 bits."],
+    [
+      { roles: { scheduler: { lockKey: 1.5 } } },
+      "roles.scheduler.lock_key must be a whole number of 64 bits, not 1.5.",
+    ],
     [
       { roles: { scheduler: { key: 1 } } },
       "roles.scheduler.key is not a setting. Did you mean roles.scheduler.lock_key?",

@@ -1,89 +1,169 @@
-import { foreignNames, type Given, type Values } from "./catalogue.js";
-import { badSetting, type Setting } from "./setting.js";
+import { environmentName } from "./environment-name.js";
+import { foreignNames } from "./foreign-names.js";
+import { nearest } from "./nearest.js";
+import type { Setting } from "./setting.js";
+import {
+  type Entry,
+  isNamed,
+  isSetting,
+  isTables,
+  type Named,
+  type Section,
+  snakeCase,
+  type Tables,
+  type Values,
+} from "./shape.js";
+import { shown } from "./shown.js";
 
-type SectionShape = { readonly [key: string]: Setting<unknown> | SectionShape };
-
-/** Values and which of them the user stated, since some defaults give way and stated values never do. */
-export interface Read<Section> {
-  readonly values: Values<Section>;
+/** The values, which of them the user stated (some defaults give way, stated values never do), and all that is wrong. */
+export interface Read<Shape> {
+  readonly values: Values<Shape>;
   readonly stated: ReadonlySet<string>;
+  /** Stated, but not to be used: what depends on them cannot be judged. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly problems: readonly string[];
 }
 
-/** Reads a section: every key known, every value of its kind, the rest by default. Stops at the first that is not. */
-export function readSettings<Section extends SectionShape>(section: Section, given: Given<Section>): Read<Section> {
-  const stated = new Set<string>();
-  const values = readSection(section, given, "", stated);
-  return { values: values as Values<Section>, stated };
+export interface Spelling {
+  /** camelCase in the library, snake_case in a file and in the environment. */
+  readonly of: "library" | "file";
+  /** The settings that came from the environment, which errors call by its names. */
+  readonly fromEnvironment: ReadonlySet<string>;
 }
 
-function readSection(
-  section: SectionShape,
-  given: unknown,
-  path: string,
-  stated: Set<string>,
-): Record<string, unknown> {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    throw badSetting(`${path.slice(0, -1) || "the options"} must be a section of settings.`);
+/** Where in the settings the reader is, and what an error calls that place. */
+interface Place {
+  readonly path: string;
+  readonly name: string;
+}
+
+/** Reads settings: every key known, every value of its kind, the rest by default. Collects whatever is not so. */
+export function readSettings<Shape extends Section>(shape: Shape, given: unknown, spelling: Spelling): Read<Shape> {
+  const reader = new SettingsReader(spelling);
+  const values = reader.section(shape, given, { path: "", name: "" }) as Values<Shape>;
+  return { values, stated: reader.stated, unreadable: reader.unreadable, problems: reader.problems };
+}
+
+class SettingsReader {
+  readonly stated = new Set<string>();
+  readonly unreadable = new Set<string>();
+  readonly problems: string[] = [];
+  private readonly spelling: Spelling;
+
+  constructor(spelling: Spelling) {
+    this.spelling = spelling;
   }
-  for (const key of Object.keys(given)) {
-    if (!Object.hasOwn(section, key)) throw unknownKey(section, key, path);
-  }
-  const values: Record<string, unknown> = {};
-  for (const [key, setting] of Object.entries(section)) {
-    const name = `${path}${snakeCase(key)}`;
-    const value = (given as Record<string, unknown>)[key];
-    if (isSetting(setting)) {
-      if (value !== undefined) stated.add(name);
-      values[key] = value === undefined ? setting.fallback : readValue(setting, value, name);
-    } else {
-      values[key] = readSection(setting, value ?? {}, `${name}.`, stated);
+
+  section(shape: Section, given: unknown, place: Place): Readonly<Record<string, unknown>> {
+    const table = this.table(given, place);
+    const known = new Map(Object.keys(shape).map((key) => [this.spell(key), key]));
+    for (const key of Object.keys(table)) {
+      if (!known.has(key)) this.problems.push(this.unknownKey(key, [...known.keys()], place));
     }
-  }
-  return Object.freeze(values);
-}
-
-function isSetting(entry: Setting<unknown> | SectionShape): entry is Setting<unknown> {
-  return typeof (entry as Setting<unknown>).read === "function";
-}
-
-function readValue(setting: Setting<unknown>, value: unknown, name: string): unknown {
-  if (name === "store.backend" && value === "sqlserver") {
-    throw badSetting(
-      'store.backend = "sqlserver" does not exist yet: use "postgres", or "embedded" to try things out.',
-    );
-  }
-  const read = setting.read(value);
-  if ("value" in read) return read.value;
-  const shown = name.endsWith("password") ? "" : `, not ${JSON.stringify(value)}`;
-  throw badSetting(`${name} must be ${read.mustBe}${shown}.`);
-}
-
-function unknownKey(section: SectionShape, key: string, path: string): Error {
-  const name = `${path}${snakeCase(key)}`;
-  const ours = foreignNames[snakeCase(key)];
-  if (ours !== undefined) return badSetting(`${name} is not a setting here: ours is ${ours}.`);
-  const nearest = Object.keys(section)
-    .map((known) => ({ known, distance: editDistance(key.toLowerCase(), known.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  const hint = nearest === undefined ? "" : ` Did you mean ${path}${snakeCase(nearest.known)}?`;
-  return badSetting(`${name} is not a setting.${hint}`);
-}
-
-export function snakeCase(name: string): string {
-  if (/^[A-Z0-9_]+$/.test(name)) return name.toLowerCase(); // A name of the environment.
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** Levenshtein's distance, one row at a time. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    const values: Record<string, unknown> = {};
+    for (const [written, key] of known) {
+      const entry = shape[key];
+      if (entry === undefined) continue;
+      const value = Object.hasOwn(table, written) ? table[written] : undefined;
+      values[key] = this.entry(entry, value, this.within(place, snakeCase(key)));
     }
-    row = next;
+    return Object.freeze(values);
   }
-  return row[to.length] ?? 0;
+
+  private entry(entry: Entry, given: unknown, place: Place): unknown {
+    if (isSetting(entry)) return this.setting(entry, given, place);
+    if (isTables(entry)) return this.tables(entry, given, place);
+    if (isNamed(entry)) return this.named(entry, given, place);
+    return this.section(entry, given, place);
+  }
+
+  private setting(setting: Setting<unknown>, given: unknown, place: Place): unknown {
+    if (given === undefined) {
+      if (setting.required) this.refuse(place, `${place.name} is missing.`);
+      return setting.fallback;
+    }
+    this.stated.add(place.path);
+    if (place.path === "store.backend" && given === "sqlserver") {
+      const instead = 'use "postgres", or "embedded" to try things out';
+      this.refuse(place, `${place.name} = "sqlserver" does not exist yet: ${instead}.`);
+      return setting.fallback;
+    }
+    const read = setting.read(given);
+    if ("value" in read) return read.value;
+    const not = setting.hidden ? "" : `, not ${shown(given)}`;
+    const hint = read.hint === undefined ? "" : ` ${read.hint}`;
+    this.refuse(place, `${place.name} must be ${read.mustBe}${not}.${hint}`);
+    return setting.fallback;
+  }
+
+  private tables({ columns }: Tables<Section>, given: unknown, place: Place): readonly unknown[] {
+    if (given === undefined) return Object.freeze([]);
+    this.stated.add(place.path);
+    if (!Array.isArray(given)) {
+      this.refuse(place, `${place.name} must be a list of tables.`);
+      return Object.freeze([]);
+    }
+    const names = new Set<unknown>();
+    const rows = given.map((row: unknown, index) => {
+      const at = { path: `${place.path}[${index}]`, name: `${place.name}[${index}]` };
+      const values = this.section(columns, row, at);
+      const named = this.within(at, "name");
+      if (names.has(values.name) && !this.unreadable.has(named.path)) {
+        this.refuse(named, `${named.name} ("${values.name}") is used twice: give each its own.`);
+      }
+      names.add(values.name);
+      return values;
+    });
+    return Object.freeze(rows);
+  }
+
+  private named(entry: Named<Section>, given: unknown, place: Place): Readonly<Record<string, unknown>> {
+    const values = Object.create(null) as Record<string, unknown>;
+    for (const [name, section] of Object.entries(this.table(given, place))) {
+      const at = this.within(place, name);
+      if (entry.pattern.test(name)) values[name] = this.section(entry.each, section, at);
+      else this.refuse(at, `${at.name} must be named by ${entry.mustBe}.`);
+    }
+    return Object.freeze(values);
+  }
+
+  /** A table as it is, an empty one where there is none. */
+  private table(given: unknown, place: Place): Readonly<Record<string, unknown>> {
+    if (given === undefined) return {};
+    if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Record<string, unknown>;
+    this.refuse(place, `${place.name || "the options"} must be a section of settings.`);
+    return {};
+  }
+
+  private unknownKey(key: string, known: readonly string[], place: Place): string {
+    const name = join(place.name, this.spelling.of === "library" ? snakeCase(key) : key);
+    const foreign = snakeCase(key);
+    if (Object.hasOwn(foreignNames, foreign)) return `${name} is not a setting here: ours is ${foreignNames[foreign]}.`;
+    const meant = nearest(key, known);
+    if (meant === null) return `${name} is not a setting.`;
+    if (this.spelling.of === "library" && snakeCase(meant) === key) return `${name} is written ${meant} here.`;
+    return `${name} is not a setting. Did you mean ${join(place.name, snakeCase(meant))}?`;
+  }
+
+  private spell(key: string): string {
+    return this.spelling.of === "library" ? key : snakeCase(key);
+  }
+
+  private within(place: Place, key: string): Place {
+    const path = join(place.path, key);
+    const known = this.spelling.fromEnvironment.has(path);
+    return { path, name: known ? environmentName(path) : join(place.name, key) };
+  }
+
+  private refuse(place: Place, problem: string): void {
+    this.unreadable.add(place.path);
+    this.problems.push(problem);
+  }
 }
+
+/** Whether a setting, or a section that it is in, could not be read. */
+export function isUnreadable({ unreadable }: Pick<Read<unknown>, "unreadable">, path: string): boolean {
+  return [...unreadable].some((wrong) => path === wrong || path.startsWith(`${wrong}.`));
+}
+
+const join = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);

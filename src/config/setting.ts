@@ -1,87 +1,180 @@
-import { HoldfastError } from "../errors.js";
+import { invariant } from "../errors.js";
+import { type Duration, parseDuration } from "./duration.js";
+import { nearest } from "./nearest.js";
+import { Secret } from "./secret.js";
 
-/** One setting: what it falls back to, what it means, and how a given value is read. */
-export interface Setting<Value> {
+/** What a given value turns out to be: a value, or how the sentence "X must be ..." ends, with a hint after it. */
+export type Reading<Value> = { readonly value: Value } | { readonly mustBe: string; readonly hint?: string };
+
+/** One setting: what it falls back to, what it means, and how a given value is read. `Given` is how the library takes it. */
+export interface Setting<Value, Given = Value> {
   readonly fallback: Value;
   readonly doc: string;
-  /** Returns the value, or a sentence's end that says what it must be. */
-  readonly read: (given: unknown) => { readonly value: Value } | { readonly mustBe: string };
+  readonly read: (given: unknown) => Reading<Value>;
+  /** A text of the environment as `read` takes it. What it cannot make sense of it passes on, for `read` to refuse. */
+  readonly fromText: (text: string) => unknown;
+  /** It has no default: whoever writes the table has to say it. */
+  readonly required?: true;
+  /** Whatever is wrong with it, an error does not show it. */
+  readonly hidden?: true;
+  /** A file is copied, committed and mailed: this one is taken from the environment, or from the library's caller. */
+  readonly notInFile?: true;
+  /** Only for the compiler. */
+  readonly given?: Given;
 }
 
-const ok = <Value>(value: Value): { value: Value } => ({ value });
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+const asWritten = (text: string): unknown => text;
+const asNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
 export function text(fallback: string, doc: string): Setting<string> {
-  return { fallback, doc, read: (given) => (typeof given === "string" ? ok(given) : { mustBe: "a text" }) };
+  return matching(fallback, /^/, "a text", doc);
+}
+
+export function matching(fallback: string, pattern: RegExp, mustBe: string, doc: string): Setting<string> {
+  return {
+    fallback,
+    doc,
+    fromText: asWritten,
+    read: (given) => (typeof given === "string" && pattern.test(given) ? { value: given } : { mustBe }),
+  };
+}
+
+/** The same setting without a default. */
+export function required<Value, Given>(setting: Setting<Value, Given>): Setting<Value, Given> {
+  return { ...setting, required: true };
+}
+
+export function secret(doc: string): Setting<Secret, string | Secret> {
+  return {
+    fallback: new Secret(""),
+    doc,
+    hidden: true,
+    fromText: asWritten,
+    read: (given) => {
+      if (given instanceof Secret) return { value: given };
+      return typeof given === "string" ? { value: new Secret(given) } : { mustBe: "a text" };
+    },
+  };
+}
+
+/** A secret that a file must not hold. */
+export function environmentSecret(doc: string): Setting<Secret, string | Secret> {
+  return { ...secret(doc), notInFile: true };
 }
 
 export function flag(fallback: boolean, doc: string): Setting<boolean> {
-  return { fallback, doc, read: (given) => (typeof given === "boolean" ? ok(given) : { mustBe: "true or false" }) };
-}
-
-export function integer(fallback: number, range: { min: number; max: number }, doc: string): Setting<number> {
-  const mustBe = `a whole number from ${range.min} to ${range.max}`;
+  const written: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
   return {
     fallback,
     doc,
-    read: (given) =>
-      typeof given === "number" && Number.isInteger(given) && given >= range.min && given <= range.max
-        ? ok(given)
-        : { mustBe },
+    fromText: (text) => (Object.hasOwn(written, text) ? written[text] : text),
+    read: (given) => (typeof given === "boolean" ? { value: given } : { mustBe: "true or false" }),
   };
 }
 
-export function seconds(fallback: number, range: { min: number; max: number }, doc: string): Setting<number> {
-  const mustBe = `a number of seconds from ${range.min} to ${range.max}`;
+export function integer(fallback: number, range: Range, doc: string): Setting<number> {
+  return numeric(fallback, `a whole number from ${range.min} to ${range.max}`, doc, (given) =>
+    within(range, Number.isInteger(given), given),
+  );
+}
+
+export function seconds(fallback: number, range: Range, doc: string): Setting<number> {
+  return numeric(fallback, `a number of seconds from ${range.min} to ${range.max}`, doc, (given) =>
+    within(range, Number.isFinite(given), given),
+  );
+}
+
+const within = (range: Range, sound: boolean, given: number): boolean =>
+  sound && given >= range.min && given <= range.max;
+
+function numeric(fallback: number, mustBe: string, doc: string, fits: (given: number) => boolean): Setting<number> {
   return {
     fallback,
     doc,
-    read: (given) =>
-      typeof given === "number" && Number.isFinite(given) && given >= range.min && given <= range.max
-        ? ok(given)
-        : { mustBe },
+    fromText: asNumber,
+    read: (given) => (typeof given === "number" && fits(given) ? { value: given } : { mustBe }),
   };
 }
 
-export function oneOf<Choice extends string>(choices: readonly [Choice, ...Choice[]], doc: string): Setting<Choice> {
-  const mustBe = `one of ${choices.map((choice) => `"${choice}"`).join(", ")}`;
+/** A whole number of 64 bits, for which the numbers of JavaScript are too short. */
+export function wideInteger(doc: string): Setting<bigint | null, number | bigint> {
   return {
-    fallback: choices[0],
+    fallback: null,
     doc,
-    read: (given) => (choices.includes(given as Choice) ? ok(given as Choice) : { mustBe }),
+    fromText: (text) => (/^(-?\d{1,19}|0x[0-9a-fA-F]{1,16})$/.test(text) ? BigInt(text) : text),
+    read: (given) => {
+      const wide = typeof given === "number" && Number.isSafeInteger(given) ? BigInt(given) : given;
+      return typeof wide === "bigint" && wide === BigInt.asIntN(64, wide)
+        ? { value: wide }
+        : { mustBe: "a whole number of 64 bits" };
+    },
   };
 }
 
-export function list(fallback: readonly string[], doc: string): Setting<readonly string[]> {
-  return {
-    fallback,
-    doc,
-    read: (given) =>
-      Array.isArray(given) && given.every((item) => typeof item === "string")
-        ? ok(given as readonly string[])
-        : { mustBe: "a list of texts" },
-  };
-}
-
-const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** Durations are written "500ms", "5s", "1m"; read as milliseconds. */
-export function duration(fallback: string, doc: string): Setting<string> {
+export function oneOf<Choice extends string>(
+  choices: readonly [Choice, ...Choice[]],
+  doc: string,
+  fallback: NoInfer<Choice> = choices[0],
+): Setting<Choice> {
+  const mustBe = `one of ${quoted(choices)}`;
   return {
     fallback,
     doc,
-    read: (given) =>
-      typeof given === "string" && durationMs(given) !== null
-        ? ok(given)
-        : { mustBe: 'a duration like "500ms", "5s" or "1m"' },
+    fromText: asWritten,
+    read: (given) => (choices.includes(given as Choice) ? { value: given as Choice } : { mustBe }),
   };
 }
 
-export function durationMs(written: string): number | null {
-  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(written);
-  if (match === null) return null;
-  return Number(match[1]) * units[match[2] as keyof typeof units];
+/** A list of some of the choices, all of them by default. */
+export function someOf<Choice extends string>(choices: readonly Choice[], doc: string): Setting<readonly Choice[]> {
+  return listOf(choices, `a list of ${quoted(choices)}, each at most once`, doc, (item) => {
+    if (choices.includes(item as Choice)) return { value: item as Choice };
+    const meant = typeof item === "string" ? nearest(item, choices) : null;
+    return meant === null ? { mustBe: "" } : { mustBe: "", hint: `Did you mean "${meant}"?` };
+  });
 }
 
-export function badSetting(message: string): HoldfastError {
-  return new HoldfastError("BAD_SETTINGS", message);
+/** A list without repetitions. What one item must be is said by the list. */
+export function listOf<Item, GivenItem = Item>(
+  fallback: readonly Item[],
+  mustBe: string,
+  doc: string,
+  readItem: (given: unknown) => Reading<Item>,
+): Setting<readonly Item[], readonly GivenItem[]> {
+  return {
+    fallback: Object.freeze([...fallback]),
+    doc,
+    fromText: (text) => (text.trim() === "" ? [] : text.split(",").map((item) => item.trim())),
+    read: (given) => {
+      if (!Array.isArray(given) || new Set(given).size < given.length) return { mustBe };
+      const items: Item[] = [];
+      for (const item of given) {
+        const read = readItem(item);
+        if (!("value" in read)) return { ...read, mustBe };
+        items.push(read.value);
+      }
+      return { value: Object.freeze(items) };
+    },
+  };
+}
+
+const quoted = (choices: readonly string[]): string => choices.map((choice) => `"${choice}"`).join(", ");
+
+export function duration(fallback: string, doc: string): Setting<Duration, string> {
+  const standing = parseDuration(fallback);
+  invariant(standing !== null, `"${fallback}" is no duration`);
+  return {
+    fallback: standing,
+    doc,
+    fromText: asWritten,
+    read: (given) => {
+      const value = typeof given === "string" ? parseDuration(given) : null;
+      return value === null ? { mustBe: 'a duration like "500ms", "5s" or "1m"' } : { value };
+    },
+  };
 }

@@ -1,0 +1,83 @@
+import { notifyTargets } from "./notify-target.js";
+import { duration, integer, matching, oneOf, required, type Setting } from "./setting.js";
+
+const name = (doc: string): Setting<string> =>
+  required(matching("", /^[A-Za-z0-9_.-]{1,100}$/, '1 to 100 of the characters A-Z, a-z, 0-9, "_", "." and "-"', doc));
+
+/** Five or six fields. What they mean together the scheduler checks, when it plans the first tick. */
+const schedule = /^[0-9A-Za-z*,/#?+-]+( +[0-9A-Za-z*,/#?+-]+){4,5}$/;
+
+/** The columns of `[[crons]]`. */
+export const cronColumns = {
+  name: name("Name of the cron, unique."),
+  schedule: required(
+    matching(
+      "",
+      schedule,
+      'five or six fields like "0 2 * * *"',
+      "When it fires; a sixth field, in front, is seconds.",
+    ),
+  ),
+  timeZone: timeZone("The zone that the schedule is read in."),
+  op: required(matching("", /^(?=\S)[^\p{C}]{1,200}(?<=\S)$/u, "1 to 200 printable characters", "What the job does.")),
+  payload: payload("What the job is given."),
+  missed: oneOf(
+    ["skip", "coalesce", "catch_up"],
+    "What happens to ticks that nobody was there for: no job, one for all of them, or one each.",
+    "coalesce",
+  ),
+  catchUpMax: integer(100, { min: 1, max: 10_000 }, 'At most so many jobs at once for ticks missed, with "catch_up".'),
+} as const;
+
+/** The columns of `[[alerts]]`. */
+export const alertColumns = {
+  name: name("Name of the rule, unique."),
+  condition: required(
+    matching("", /^(?=.*\S)[^\p{C}]{1,2000}$/u, "1 to 2000 printable characters on one line", "What must hold."),
+  ),
+  for: duration("0s", "How long it must hold before anyone is told."),
+  severity: oneOf(["info", "warning", "critical"], "How bad it is.", "warning"),
+  notify: notifyTargets("Who is told. Slack and PagerDuty need their section in [notify]."),
+} as const;
+
+function timeZone(doc: string): Setting<string> {
+  const mustBe = 'a time zone like "Europe/Berlin"';
+  return {
+    ...matching("UTC", /^/, mustBe, doc),
+    read: (given) => (typeof given === "string" && isTimeZone(given) ? { value: given } : { mustBe }),
+  };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** A JSON document. Errors do not show it: it is the application's. */
+function payload(doc: string): Setting<unknown> {
+  return {
+    fallback: null,
+    doc,
+    hidden: true,
+    fromText: (text) => text,
+    read: (given) => {
+      const value = copyJson(given, 0);
+      return value === undefined ? { mustBe: "what JSON can hold, at most 32 levels deep" } : { value };
+    },
+  };
+}
+
+/** A frozen copy, or undefined where JSON could not say the same. */
+function copyJson(given: unknown, depth: number): unknown {
+  if (given === null || typeof given === "string" || typeof given === "boolean") return given;
+  if (typeof given === "number") return Number.isFinite(given) ? given : undefined;
+  if (typeof given !== "object" || depth >= 32) return undefined;
+  const plain = Array.isArray(given) || [Object.prototype, null].includes(Object.getPrototypeOf(given));
+  if (!plain) return undefined;
+  const entries = Object.entries(given).map(([key, value]) => [key, copyJson(value, depth + 1)] as const);
+  if (entries.some(([, value]) => value === undefined)) return undefined;
+  return Object.freeze(Array.isArray(given) ? entries.map(([, value]) => value) : Object.fromEntries(entries));
+}
