@@ -1,3 +1,4 @@
+import { listenHost, publicUrl } from "./addresses.js";
 import {
   duration,
   environmentSecret,
@@ -135,10 +136,9 @@ export const catalogue = {
     pollIntervalMs: integer(100, { min: 1, max: 60_000 }, "How often a drain looks whether it is done."),
   },
   api: {
-    host: text("127.0.0.1", "Address to listen on. Off loopback a token is needed, and TLS or insecure_http."),
+    host: listenHost("127.0.0.1", "Address to listen on. Off loopback a token is needed, and TLS or insecure_http."),
     port: integer(7400, { min: 0, max: 65_535 }, "Port to listen on; 0 takes any that is free."),
-    publicUrl: text(
-      "",
+    publicUrl: publicUrl(
       "Where other nodes and clients reach this one; published with the lease. A serving node falls back to http(s)://hostname:port.",
     ),
     tlsCert: text("", "File with the certificate, with tls_key."),

@@ -10,7 +10,8 @@ export type NotifyTarget =
 const mustBe = 'a list of "pagerduty", "slack", "slack:#channel" and "webhook:https://...", each at most once';
 
 export function notifyTargets(doc: string): Setting<readonly NotifyTarget[], readonly string[]> {
-  return { ...listOf<NotifyTarget, string>([], mustBe, doc, readTarget), hidden: true };
+  const show = (targets: readonly NotifyTarget[]): string => JSON.stringify(targets.map(showTarget));
+  return { ...listOf<NotifyTarget, string>([], mustBe, doc, readTarget), hidden: true, show };
 }
 
 function readTarget(given: unknown): Reading<NotifyTarget> {
@@ -31,7 +32,7 @@ function parseTarget(written: string): NotifyTarget | null {
 }
 
 /** As it was written, but for what is secret in it. */
-export function showTarget(target: NotifyTarget): string {
+function showTarget(target: NotifyTarget): string {
   if (target.kind === "webhook") return `webhook:${target.url}`;
   return target.kind === "slack" && target.channel !== null ? `slack:${target.channel}` : target.kind;
 }

@@ -13,6 +13,8 @@ export interface Setting<Value, Given = Value> {
   readonly read: (given: unknown) => Reading<Value>;
   /** A text of the environment as `read` takes it. What it cannot make sense of it passes on, for `read` to refuse. */
   readonly fromText: (text: string) => unknown;
+  /** As a person is shown it; as JSON where nothing else is said. */
+  readonly show?: (value: never) => string;
   /** It has no default: whoever writes the table has to say it. */
   readonly required?: true;
   /** Whatever is wrong with it, an error does not show it. */
@@ -54,6 +56,7 @@ export function secret(doc: string): Setting<Secret, string | Secret> {
     fallback: new Secret(""),
     doc,
     hidden: true,
+    show: String,
     fromText: asWritten,
     read: (given) => {
       if (given instanceof Secret) return { value: given };
@@ -106,6 +109,7 @@ export function wideInteger(doc: string): Setting<bigint | null, number | bigint
   return {
     fallback: null,
     doc,
+    show: String,
     fromText: (text) => (/^(-?\d{1,19}|0x[0-9a-fA-F]{1,16})$/.test(text) ? BigInt(text) : text),
     read: (given) => {
       const wide = typeof given === "number" && Number.isSafeInteger(given) ? BigInt(given) : given;
@@ -171,10 +175,16 @@ export function duration(fallback: string, doc: string): Setting<Duration, strin
   return {
     fallback: standing,
     doc,
+    show: ({ written }: Duration) => JSON.stringify(written),
     fromText: asWritten,
     read: (given) => {
       const value = typeof given === "string" ? parseDuration(given) : null;
       return value === null ? { mustBe: 'a duration like "500ms", "5s" or "1m"' } : { value };
     },
   };
+}
+
+/** A value as a person is shown it, which for a secret is whether there is one. */
+export function showValue(setting: Setting<unknown>, value: unknown): string {
+  return setting.show === undefined ? JSON.stringify(value) : setting.show(value as never);
 }

@@ -56,12 +56,13 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** A JSON document. Errors do not show it: it is the application's. */
+/** A JSON document. Nothing shows it: it is the application's. */
 function payload(doc: string): Setting<unknown> {
   return {
     fallback: null,
     doc,
     hidden: true,
+    show: (value: unknown) => (value === null ? "null" : "(not shown)"),
     fromText: (text) => text,
     read: (given) => {
       const value = copyJson(given, 0);
