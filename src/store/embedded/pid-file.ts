@@ -4,6 +4,7 @@ import { join } from "node:path";
 /** What the server wrote of itself in `postmaster.pid`. */
 export interface PidFile {
   readonly pid: number;
+  readonly port: number;
   /** "starting", "ready", "standby" (a replica that answers reads) or "stopping"; empty before the first of them. */
   readonly status: string;
 }
@@ -17,5 +18,6 @@ export function readPidFile(pgdata: string): PidFile | undefined {
     throw error;
   }
   const lines = text.split("\n");
-  return { pid: Number.parseInt(lines[0] ?? "", 10), status: (lines[7] ?? "").trim() };
+  const number = (line: number): number => Number.parseInt(lines[line] ?? "", 10);
+  return { pid: number(0), port: number(3), status: (lines[7] ?? "").trim() };
 }

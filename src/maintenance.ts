@@ -1,0 +1,106 @@
+import { Access, type TokenWish } from "./access/access.js";
+import type { TokenRow } from "./access/token.js";
+import type { Config } from "./config/config.js";
+import { systemClock } from "./election/clock.js";
+import { epochOf, parseRole } from "./election/core/names.js";
+import { HoldfastError } from "./errors.js";
+import { findRunning } from "./store/embedded/running.js";
+import { type EmbeddedServer, startEmbedded } from "./store/embedded/server.js";
+import { connectionOf } from "./store/postgres/connection.js";
+import { PostgresMaintenance } from "./store/postgres/maintenance.js";
+import type { MigrationReport } from "./store/postgres/migrations.js";
+
+export type { MigrationReport } from "./store/postgres/migrations.js";
+
+/**
+ * What goes straight to the database, whether or not a node runs: no node joins, and none is asked. Each call connects when
+ * it needs to, so that a diagnosis can begin with a database that is away.
+ */
+export interface Maintenance extends AsyncDisposable {
+  /** Brings the schema up; a dry run only says what would be done. */
+  migrate(options?: { readonly dryRun?: boolean }): Promise<MigrationReport>;
+  /** The secret is in this answer and nowhere else. `createdBy` stands in the audit. */
+  createToken(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }>;
+  tokens(): Promise<readonly TokenRow[]>;
+  revokeToken(id: string, revokedBy?: string): Promise<TokenRow>;
+  /** For after a restore from a dump. Answers the role's epoch as it is then, which may be higher than asked for. */
+  advanceEpoch(role: string, to: bigint, advancedBy?: string): Promise<bigint>;
+  close(): Promise<void>;
+}
+
+/** Starts the embedded server where that is meant and nobody runs it yet; it ends with `close`. */
+export async function openMaintenance(config: Config): Promise<Maintenance> {
+  const embedded = config.backend === "embedded" ? await openEmbedded(config.store.dataDir) : null;
+  try {
+    return maintain(config, embedded);
+  } catch (error) {
+    await embedded?.server?.stop();
+    throw error;
+  }
+}
+
+interface Embedded {
+  readonly url: string;
+  /** Null where another process runs it. */
+  readonly server: EmbeddedServer | null;
+}
+
+async function openEmbedded(dataDir: string): Promise<Embedded> {
+  try {
+    const server = await startEmbedded({ dataDir });
+    return { url: server.url, server };
+  } catch (error) {
+    const owned = error instanceof HoldfastError && "pid" in error.details;
+    const url = owned ? await findRunning(dataDir) : null;
+    if (url === null) throw error;
+    return { url, server: null };
+  }
+}
+
+function maintain(config: Config, embedded: Embedded | null): Maintenance {
+  const { store, cluster } = config;
+  const database = new PostgresMaintenance({
+    connection: connectionOf(config, embedded?.url ?? store.url.reveal()),
+    schema: store.schema,
+    cluster: cluster.name,
+    migrate: store.migrate,
+  });
+  const access = new Access(database.access, systemClock);
+  const record = (actor: string, action: string, target: string): Promise<void> =>
+    access.record({ actor, action, target, outcome: "done", address: null });
+  const close = async (): Promise<void> => {
+    await database.close();
+    await embedded?.server?.stop();
+  };
+  return {
+    migrate: (options) => database.migrate(options),
+    async createToken(wish, createdBy) {
+      await database.prepare();
+      const created = await access.create(wish, createdBy);
+      await record(createdBy, "token create", wish.name);
+      return created;
+    },
+    async tokens() {
+      await database.prepare();
+      return await access.tokens();
+    },
+    async revokeToken(id, revokedBy = operator) {
+      await database.prepare();
+      const token = await access.revoke(id);
+      await record(revokedBy, "token revoke", token.name);
+      return token;
+    },
+    async advanceEpoch(role, to, advancedBy = operator) {
+      const parsed = parseRole(role);
+      await database.prepare();
+      const epoch = await database.advanceEpoch(parsed, epochOf(to));
+      await record(advancedBy, "leader advance-epoch", `${parsed} ${epoch}`);
+      return epoch;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Whoever has the database's password and gives no name. */
+const operator = "operator";
