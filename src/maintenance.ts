@@ -7,9 +7,11 @@ import { HoldfastError } from "./errors.js";
 import { findRunning } from "./store/embedded/running.js";
 import { type EmbeddedServer, startEmbedded } from "./store/embedded/server.js";
 import { connectionOf } from "./store/postgres/connection.js";
+import type { GrantKind, GrantReport } from "./store/postgres/grants.js";
 import { PostgresMaintenance } from "./store/postgres/maintenance.js";
 import type { MigrationReport } from "./store/postgres/migrations.js";
 
+export type { GrantKind, GrantReport } from "./store/postgres/grants.js";
 export type { MigrationReport } from "./store/postgres/migrations.js";
 
 /**
@@ -19,6 +21,11 @@ export type { MigrationReport } from "./store/postgres/migrations.js";
 export interface Maintenance extends AsyncDisposable {
   /** Brings the schema up; a dry run only says what would be done. */
   migrate(options?: { readonly dryRun?: boolean }): Promise<MigrationReport>;
+  /**
+   * Gives an existing role of the database what a node needs, or what a reader may see, and nothing else; what it had in the
+   * schema before is taken away. Later migrations keep it so.
+   */
+  grant(role: string, kind?: GrantKind): Promise<GrantReport>;
   /** The secret is in this answer and nowhere else. `createdBy` stands in the audit. */
   createToken(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }>;
   tokens(): Promise<readonly TokenRow[]>;
@@ -74,6 +81,7 @@ function maintain(config: Config, embedded: Embedded | null): Maintenance {
   };
   return {
     migrate: (options) => database.migrate(options),
+    grant: (role, kind = "node") => database.grant(role, kind),
     async createToken(wish, createdBy) {
       await database.prepare();
       const created = await access.create(wish, createdBy);

@@ -3,6 +3,7 @@ import { type Epoch, epochOf, type Role } from "../../election/core/names.js";
 import { HoldfastError } from "../../errors.js";
 import type { AccessBook } from "../contract.js";
 import { accessBook } from "./access-book.js";
+import { type GrantKind, type GrantReport, grant } from "./grants.js";
 import { checkMigrations, type MigrationReport, migrate, readMigrations } from "./migrations.js";
 import { noTimeout, type Questions, questionsOver } from "./questions.js";
 
@@ -74,6 +75,15 @@ export class PostgresMaintenance {
       "SCHEMA_IN_USE",
       `Schema "${schema}" belongs to cluster "${owner}", not "${cluster}": set another store.schema or cluster.name.`,
     );
+  }
+
+  /** What the role needs, as a node or to look on. Refused before the schema is there in this code's version. */
+  async grant(role: string, kind: GrantKind): Promise<GrantReport> {
+    const { schema } = this.options;
+    return await this.questions.ask("granting", async (client) => {
+      await checkMigrations(client, schema, await readMigrations());
+      return await grant(client, schema, { role, kind });
+    });
   }
 
   async advanceEpoch(role: Role, to: Epoch): Promise<Epoch> {

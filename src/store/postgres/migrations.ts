@@ -2,6 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import type { ClientBase } from "pg";
 import pg from "pg";
 import { HoldfastError } from "../../errors.js";
+import { grantAgain } from "./grants.js";
+import { sqlState, sqlStateOf } from "./sql-errors.js";
 
 /**
  * Migrations are plain numbered SQL files. Each states the oldest code that may still run on the schema it leaves behind
@@ -66,17 +68,20 @@ export async function migrate(
     await client.query("select pg_advisory_xact_lock(hashtextextended('holdfast migrate ' || $1, 0))", [schema]);
     await client.query("set local synchronous_commit = on");
     const applied = await applyPending(client, schema, migrations);
+    await grantAgain(client, schema);
     await client.query("commit");
     return { ...report, applied };
   } catch (error) {
     await client.query("rollback");
-    throw error;
+    throw sqlStateOf(error) === sqlState.insufficientPrivilege ? mayNotMigrate(found, report, schema, error) : error;
   }
 }
 
 async function applyPending(client: ClientBase, schema: string, migrations: readonly Migration[]): Promise<string[]> {
   const quoted = pg.escapeIdentifier(schema);
-  await client.query(`create schema if not exists ${quoted}`);
+  // Asked for only where it is missing: the owner of a schema need not have the right to create one.
+  const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [schema]);
+  if (rowCount === 0) await client.query(`create schema if not exists ${quoted}`);
   await client.query(`create table if not exists ${quoted}.migrations (
     version integer primary key,
     name text not null,
@@ -129,6 +134,15 @@ async function inspect(client: ClientBase, schema: string): Promise<Found> {
     `select coalesce(max(version), 0) as version, coalesce(max(oldest_code), 0) as oldest_code from ${table}`,
   );
   return { version: rows[0]?.version ?? 0, oldestCode: rows[0]?.oldest_code ?? 0 };
+}
+
+function mayNotMigrate(found: Found, { to }: MigrationReport, schema: string, cause: unknown): HoldfastError {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new HoldfastError(
+    "DATABASE_REFUSED",
+    `Schema "${schema}" is at version ${found.version}, this code needs ${to}, and this role may not change it (${said}): run "holdfast migrate" as the role that owns it.`,
+    { cause },
+  );
 }
 
 function refuseTooNew(found: Found, migrations: readonly Migration[], schema: string): void {
