@@ -17,6 +17,14 @@ const catalogue = {
   CLOSED: { status: 503, exit: 1 },
   /** The role's name is malformed, or nothing in this cluster knows it. */
   UNKNOWN_ROLE: { status: 404, exit: 2 },
+  /** No node of this id is in the registry. */
+  UNKNOWN_NODE: { status: 404, exit: 2 },
+  /** The node is dead or has left, or its process is another by now: nobody is there to act. */
+  NODE_GONE: { status: 409, exit: 1 },
+  /** Nobody leads the role, so there is nobody to ask. */
+  NO_LEADER: { status: 409, exit: 3 },
+  /** The node that was asked did not do it, and says why. */
+  REFUSED: { status: 409, exit: 1 },
   /** A setting is missing, unknown, of the wrong kind, or breaks an invariant. */
   BAD_SETTINGS: { status: 400, exit: 2 },
   /** The database cannot be reached. */
@@ -39,6 +47,34 @@ const catalogue = {
   EMBEDDED_UNSUPPORTED: { status: 500, exit: 2 },
   /** The embedded PostgreSQL did not start, or ended by itself. */
   EMBEDDED_FAILED: { status: 503, exit: 4 },
+  /** The request carries no token, or one that is not known, has expired or was revoked. */
+  UNAUTHORIZED: { status: 401, exit: 1 },
+  /** The token does not carry the permission that this needs. */
+  FORBIDDEN: { status: 403, exit: 1 },
+  /** There is nothing under this name. */
+  NOT_FOUND: { status: 404, exit: 1 },
+  /** The request cannot be read: not HTTP, not JSON, a header that is too long. */
+  BAD_REQUEST: { status: 400, exit: 2 },
+  /** The request can be read, but a field is missing, unknown, or of the wrong kind. */
+  INVALID_REQUEST: { status: 422, exit: 2 },
+  /** The body is larger than this endpoint takes. */
+  BODY_TOO_LARGE: { status: 413, exit: 2 },
+  /** The body is of a kind that this endpoint does not take. */
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, exit: 2 },
+  /** The request did not arrive in time. */
+  REQUEST_TIMEOUT: { status: 408, exit: 4 },
+  /** The server has as many connections or requests as it takes. */
+  TOO_BUSY: { status: 503, exit: 4 },
+  /** Something went wrong that is nobody's input; the node's log says what. */
+  INTERNAL: { status: 500, exit: 1 },
+  /** The address to listen on is taken, or not this machine's. */
+  ADDRESS_IN_USE: { status: 500, exit: 2 },
+  /** Serving there would let anyone in. */
+  ACCESS_OPEN: { status: 500, exit: 2 },
+  /** No node answers at the address. */
+  NODE_AWAY: { status: 503, exit: 4 },
+  /** A command was called in a way that it does not understand. */
+  USAGE: { status: 400, exit: 2 },
   /** An invariant of Holdfast itself is broken. The node fences itself. */
   BROKEN_INVARIANT: { status: 500, exit: 1 },
 } as const satisfies Record<string, { status: number; exit: number }>;

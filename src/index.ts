@@ -1,7 +1,7 @@
 /** Holdfast: exactly one node acts for each role, on the PostgreSQL you already have. */
 import type * as role from "./election/role.js";
 import type * as term from "./election/term.js";
-import type * as node from "./node.js";
+import type * as node from "./holdfast-node.js";
 import type { PostgresTransaction } from "./node.js";
 
 export type { LeaderToken } from "./election/gate.js";

@@ -7,10 +7,11 @@ import { Registry } from "prom-client";
 import { type ConfigOptions, resolveConfig } from "./config/config.js";
 import type { Clock } from "./election/clock.js";
 import { epochOf, parseRole } from "./election/core/names.js";
+import { HoldfastNode } from "./holdfast-node.js";
 import { reportOf } from "./membership/node-report.js";
-import { HoldfastNode } from "./node.js";
+import { MemoryCluster } from "./store/memory/cluster.js";
 import { MemoryDatabase } from "./store/memory/database.js";
-import { MemoryCluster, MemoryStore, type MemoryTransaction } from "./store/memory/store.js";
+import { MemoryStore, type MemoryTransaction } from "./store/memory/store.js";
 
 export type { MemoryTransaction } from "./store/memory/store.js";
 
@@ -79,7 +80,7 @@ export function createTestCluster(): TestCluster {
       const parts = {
         config,
         report: reportOf(config),
-        store: new MemoryStore(shared),
+        store: new MemoryStore(shared, config.timing.nodeTimeoutMs),
         clock,
         random: () => 0.5,
         log: pino({ level: "silent" }),

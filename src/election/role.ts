@@ -124,7 +124,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     if (to === this.holder.nodeId) {
       throw new HoldfastError("BAD_SETTINGS", `Node "${to}" leads role "${this.name}" already; name another node.`);
     }
-    const nodes = await this.store.nodes();
+    const nodes = await this.store.registry.nodes();
     const successor = nodes.find((node) => node.nodeId === to);
     const { nodeTimeoutMs } = this.elector.state.settings.timing;
     if (successor === undefined || successor.status !== "active" || successor.heartbeatAgeMs > nodeTimeoutMs) {

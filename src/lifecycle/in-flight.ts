@@ -49,6 +49,11 @@ export class InFlightWork {
     this.open = false;
   }
 
+  /** Takes a refusal back. */
+  admit(): void {
+    this.open = true;
+  }
+
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
     if (this.running.size === 0) return;

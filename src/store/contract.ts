@@ -1,9 +1,12 @@
+import type { AuditEntry, AuditRow } from "../access/audit.js";
+import type { TokenOrder, TokenRow } from "../access/token.js";
 import type { EndReason, SessionPath } from "../election/core/elector-state.js";
 import type { Holder, LeaseView, NodeSessions, Sighting } from "../election/core/lease.js";
 import type { AcquireRequest } from "../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../election/core/messages.js";
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
-import type { NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
+import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
+import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
 
 /**
  * What Holdfast needs of a database, in its own words. No SQL, no driver and no error code of a dialect passes this line:
@@ -12,19 +15,16 @@ import type { NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js"
  * What every store must keep is written down in docs/guides/new-store.md, and tested by one suite (test/contract).
  */
 export interface Store<Tx> extends ElectionSessions {
+  readonly registry: Registry;
+  readonly requests: RequestBook;
+  readonly access: AccessBook;
+  readonly snapshots: SnapshotBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */
   ensureRoles(roles: readonly RoleOrder[]): Promise<void>;
-  /** Enters the node in the registry. Refused where another living process has its id. */
-  join(report: NodeReport): Promise<void>;
-  /** The status that the next beats report. */
-  setStatus(status: NodeStatus): void;
-  /** A clean stop leaves a tombstone. */
-  leave(): Promise<void>;
-  nodes(): Promise<readonly NodeRow[]>;
   leases(): Promise<readonly LeaseView[]>;
-  history(filter: { readonly role?: Role; readonly limit: number }): Promise<readonly Transition[]>;
+  history(filter: HistoryFilter): Promise<readonly Transition[]>;
 
   /**
    * Runs `fn` in a transaction that commits only while `epoch` leads the role (R8). `Tx` is whatever the database's own
@@ -36,6 +36,100 @@ export interface Store<Tx> extends ElectionSessions {
   /** For after a restore from a dump: raises the epoch above every token that the lost database may have given. */
   advanceEpoch(role: Role, to: Epoch): Promise<Epoch>;
   close(): Promise<void>;
+}
+
+/** Who is here. The heartbeat itself is part of the beat (R12). */
+export interface Registry {
+  /** Enters the node in the registry. Refused where another living process has its id. */
+  join(report: NodeReport): Promise<void>;
+  /** The status that the next beats report. */
+  setStatus(status: NodeStatus): void;
+  /** Asked at every beat. */
+  reportLoad(read: () => NodeLoad): void;
+  /** Told after every answered beat, and when somebody asks something of this node. */
+  follow(listener: (news: StoreNews) => void): void;
+  /** A clean stop leaves a tombstone. */
+  leave(): Promise<void>;
+  nodes(): Promise<readonly NodeRow[]>;
+  node(id: string): Promise<NodeRow | null>;
+  /** Marks the silent as dead, and forgets what is older than it has to be kept. Any node may, as often as it likes. */
+  tidy(rules: TidyRules): Promise<TidyReport>;
+}
+
+export type StoreNews =
+  | {
+      readonly kind: "beat";
+      readonly members: MemberCounts;
+      readonly leases: readonly LeaseView[];
+      /** Raised by every change of a token; the node then reads them again. */
+      readonly accessVersion: number;
+      readonly configVersion: number;
+      readonly requests: readonly NodeRequest[];
+    }
+  | { readonly kind: "requested" };
+
+export interface TidyRules {
+  readonly nodeTimeoutMs: number;
+  readonly markDead: boolean;
+  readonly forgetAfterMs: number;
+  /** 0 keeps everything. */
+  readonly historyDays: number;
+}
+
+export interface TidyReport {
+  readonly died: readonly NodeId[];
+  readonly forgotten: readonly NodeId[];
+}
+
+/** What nodes ask of each other, as rows. */
+export interface RequestBook {
+  /** Refused where nobody is there to act. */
+  send(order: RequestOrder, nodeTimeoutMs: number): Promise<NodeRequest>;
+  read(id: string): Promise<NodeRequest | null>;
+  /** What waits for this very process. */
+  pending(): Promise<readonly NodeRequest[]>;
+  answer(id: string, outcome: RequestOutcome): Promise<void>;
+}
+
+/** Who may do what, and who did. */
+export interface AccessBook {
+  /** All of them, those that were revoked or have expired too: a node keeps the list in memory. */
+  tokens(): Promise<TokenList>;
+  createToken(order: TokenOrder): Promise<TokenRow>;
+  /** Null where there is no such token. */
+  revokeToken(id: string): Promise<TokenRow | null>;
+  recordAudit(entry: AuditEntry): Promise<void>;
+  /** Newest first, before the cursor. */
+  audit(page: Page): Promise<readonly AuditRow[]>;
+}
+
+export interface TokenList {
+  /** The database's clock at the reading, in milliseconds since 1970: expiry is judged by it. */
+  readonly now: number;
+  readonly accessVersion: number;
+  readonly tokens: readonly TokenRow[];
+}
+
+/** Each node leaves a copy of its metrics, so that any of them can answer for all. */
+export interface SnapshotBook {
+  save(text: string): Promise<void>;
+  all(): Promise<readonly MetricsSnapshot[]>;
+}
+
+export interface MetricsSnapshot {
+  readonly nodeId: NodeId;
+  readonly ageMs: number;
+  readonly text: string;
+}
+
+export interface Page {
+  readonly limit: number;
+  /** The id of the last line of the page before. */
+  readonly before?: string;
+}
+
+export interface HistoryFilter extends Page {
+  readonly role?: Role;
 }
 
 /** The connections that elections run over, each of its own. */
@@ -106,6 +200,7 @@ export interface CampaignSession extends Session {
 
 /** One line of a role's history. */
 export interface Transition {
+  readonly id: string;
   readonly role: Role;
   readonly epoch: Epoch;
   readonly event: "elected" | "released" | "quarantined" | "advanced";

@@ -4,10 +4,11 @@ import { pino } from "pino";
 import { Counter, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { resolveConfig } from "../config/config.js";
+import { HoldfastNode } from "../holdfast-node.js";
 import { reportOf } from "../membership/node-report.js";
-import { HoldfastNode } from "../node.js";
+import { MemoryCluster } from "../store/memory/cluster.js";
 import { MemoryDatabase } from "../store/memory/database.js";
-import { MemoryCluster, MemoryStore } from "../store/memory/store.js";
+import { MemoryStore } from "../store/memory/store.js";
 import { TestClock } from "../testing.js";
 import { version } from "../version.js";
 
@@ -27,7 +28,7 @@ async function startNode(registry = new Registry()) {
   const node = await HoldfastNode.start({
     config,
     report: reportOf(config),
-    store: new MemoryStore(shared),
+    store: new MemoryStore(shared, config.timing.nodeTimeoutMs),
     clock,
     random: () => 0.5,
     log: pino(stream),

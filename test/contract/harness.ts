@@ -16,8 +16,9 @@ import {
 } from "../../src/election/core/names.js";
 import { deriveTiming } from "../../src/election/core/timing.js";
 import type { CampaignSession, FenceToken, LockSession, Store, WitnessSession } from "../../src/store/contract.js";
+import { MemoryCluster } from "../../src/store/memory/cluster.js";
 import { MemoryDatabase } from "../../src/store/memory/database.js";
-import { MemoryCluster, MemoryStore } from "../../src/store/memory/store.js";
+import { MemoryStore } from "../../src/store/memory/store.js";
 import { PostgresStore } from "../../src/store/postgres/store.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
@@ -56,7 +57,7 @@ export async function memoryHarness(): Promise<StoreHarness> {
     return () => clearTimeout(timer);
   });
   return await Promise.resolve({
-    open: async () => await Promise.resolve(new MemoryStore(shared)),
+    open: async () => await Promise.resolve(new MemoryStore(shared, timing.nodeTimeoutMs)),
     advance: async (ms) => {
       skewMs += ms;
       await Promise.resolve();
@@ -143,13 +144,17 @@ export class Player implements AsyncDisposable {
     const store = await harness.open();
     const holder = { nodeId: name as NodeId, incarnation: `${name}-1` as Incarnation, url: `http://${name}` };
     await store.ensureRoles([{ role, lockKey: null }]);
-    await store.join({
+    await store.registry.join({
       ...holder,
       status: "active",
       hostname: "test",
       pid: 1,
+      ipAddress: null,
+      httpPort: null,
+      grpcPort: null,
       version: "0",
       roles: [],
+      workerCapabilities: [],
       promotable: true,
       clustered: true,
     });

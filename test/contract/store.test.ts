@@ -308,7 +308,7 @@ describe.each([
     it("takes the end of a process that left with a lease for no crash (R9)", async () => {
       await a.lead();
       const sighting = await b.sight();
-      await a.store.leave();
+      await a.store.registry.leave();
       a.crash();
       expect((await b.acquire({ sighting })).kind).toBe("void");
       expect(await b.wait(sighting)).toEqual({ kind: "unheld" });
@@ -316,8 +316,8 @@ describe.each([
     });
 
     it("shows the nodes that joined, and a tombstone for one that left", async () => {
-      await b.store.leave();
-      const nodes = await a.store.nodes();
+      await b.store.registry.leave();
+      const nodes = await a.store.registry.nodes();
       expect(nodes.map(({ nodeId, status }) => [nodeId, status])).toEqual([
         ["a", "active"],
         ["b", "left"],
@@ -335,14 +335,18 @@ describe.each([
         pid: 2,
         version: "0",
         roles: [],
+        workerCapabilities: [],
+        ipAddress: null,
+        httpPort: null,
+        grpcPort: null,
         promotable: true,
         clustered: true,
       } as const;
-      await expect(twin.join(report)).rejects.toThrow(HoldfastError);
+      await expect(twin.registry.join(report)).rejects.toThrow(HoldfastError);
       a.crash();
       await expect
         .poll(() =>
-          twin.join(report).then(
+          twin.registry.join(report).then(
             () => "joined",
             () => "refused",
           ),

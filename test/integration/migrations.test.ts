@@ -49,7 +49,8 @@ test("during a rolling deploy old nodes lead on, and start anew, on the schema o
 
 test("code that is older than the schema allows is refused, and told to be upgraded", async () => {
   await using database = await createTestDatabase();
-  const next = await nextVersion('-- oldest-code: 2\nALTER TABLE :"schema".nodes ADD COLUMN mood text;\n');
+  const newest = (await readMigrations()).length + 1;
+  const next = await nextVersion(`-- oldest-code: ${newest}\nALTER TABLE :"schema".nodes ADD COLUMN mood text;\n`);
   await withClient(database.url, (client) => migrate(client, "holdfast", next));
   for (const mode of ["auto", "check"] as const) {
     await expect(startLocalNode(clusterNode(database.url, "old", {}, { migrate: mode }))).rejects.toMatchObject({

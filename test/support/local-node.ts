@@ -2,7 +2,8 @@ import type pg from "pg";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { LeaderTerm } from "../../src/election/term.js";
-import { createNode, type HoldfastNode, type NodeOptions } from "../../src/node.js";
+import type { HoldfastNode } from "../../src/holdfast-node.js";
+import { createNode, type NodeOptions } from "../../src/node.js";
 
 type Tx = pg.ClientBase;
 

@@ -1,56 +1,49 @@
 import type { LeaseView, NodeSessions, Sighting } from "../../election/core/lease.js";
 import type { AcquireRequest } from "../../election/core/lease-rules.js";
-import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../../election/core/messages.js";
+import type { AcquireReply, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
 import type { Epoch, Role, SessionRef } from "../../election/core/names.js";
-import { HoldfastError, invariant, StaleEpochError } from "../../errors.js";
-import type { NodeReport, NodeRow, NodeStatus } from "../../membership/node-row.js";
+import { HoldfastError, StaleEpochError } from "../../errors.js";
 import type {
+  AccessBook,
   CampaignSession,
   FenceToken,
+  HistoryFilter,
   LockSession,
   ReleaseOrder,
+  RequestBook,
   RoleOrder,
   SessionEvents,
+  SnapshotBook,
   Store,
   Transition,
   WitnessSession,
 } from "../contract.js";
+import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
+import type { MemoryCluster, NoticeListener } from "./cluster.js";
 import type { MemoryDatabase } from "./database.js";
+import { MemoryRegistry } from "./registry.js";
 
 /** What a fenced function gets from the store in memory: a list of things to do if, and only if, it commits. */
 export interface MemoryTransaction {
   onCommit(effect: () => void): void;
 }
 
-type Listener = (role: Role, notice: Notice) => void;
-
-/** What the nodes of one database in memory share beside the leases: the registry, and who hears notices. */
-export class MemoryCluster {
-  readonly nodes = new Map<string, NodeRow & { readonly lockSession: SessionRef | null }>();
-  readonly listeners = new Set<Listener>();
-  readonly database: MemoryDatabase;
-  /** Ends a wait after its slice; the tests' clock stands behind it. */
-  readonly wakeAfter: (ms: number, fire: () => void) => () => void;
-
-  constructor(database: MemoryDatabase, wakeAfter: (ms: number, fire: () => void) => () => void) {
-    this.database = database;
-    this.wakeAfter = wakeAfter;
-  }
-
-  announce(role: Role, notice: Notice): void {
-    for (const listener of this.listeners) queueMicrotask(() => listener(role, notice));
-  }
-}
-
 /** The store in memory: for tests of an application, and the second to keep the contract. Nothing outlives the process. */
 export class MemoryStore implements Store<MemoryTransaction> {
+  readonly registry: MemoryRegistry;
+  readonly requests: RequestBook;
+  readonly access: AccessBook;
+  readonly snapshots: SnapshotBook;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
-  private report: NodeReport | null = null;
 
-  constructor(shared: MemoryCluster) {
+  constructor(shared: MemoryCluster, nodeTimeoutMs: number) {
     this.shared = shared;
     this.database = shared.database;
+    this.registry = new MemoryRegistry(shared, nodeTimeoutMs);
+    this.requests = memoryRequests(shared, this.registry);
+    this.access = memoryAccess(shared, this.registry);
+    this.snapshots = memorySnapshots(shared, this.registry);
   }
 
   async prepare(): Promise<void> {
@@ -62,56 +55,13 @@ export class MemoryStore implements Store<MemoryTransaction> {
     await Promise.resolve();
   }
 
-  async join(report: NodeReport): Promise<void> {
-    const known = this.shared.nodes.get(report.nodeId);
-    const alive =
-      known !== undefined && known.incarnation !== report.incarnation && this.database.isAlive(known.lockSession);
-    if (alive && known.status !== "left") {
-      throw new HoldfastError(
-        "NODE_ID_TAKEN",
-        `Node id "${report.nodeId}" is taken by pid ${known.pid} on ${known.hostname}.`,
-      );
-    }
-    this.report = report;
-    const now = this.database.now();
-    this.shared.nodes.set(report.nodeId, {
-      ...report,
-      startedAt: now,
-      lastHeartbeat: now,
-      heartbeatAgeMs: 0,
-      lockSession: null,
-    });
-    await Promise.resolve();
-  }
-
-  setStatus(status: NodeStatus): void {
-    if (this.report !== null) this.report = { ...this.report, status };
-  }
-
-  async leave(): Promise<void> {
-    if (this.report === null) return;
-    this.setStatus("left");
-    this.beatRegistry(null);
-    this.database.leave(this.holder());
-    await Promise.resolve();
-  }
-
-  async nodes(): Promise<readonly NodeRow[]> {
-    const now = this.database.now();
-    const rows = [...this.shared.nodes.values()].map(({ lockSession, ...row }) => ({
-      ...row,
-      heartbeatAgeMs: now - row.lastHeartbeat,
-    }));
-    return await Promise.resolve(rows.sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1)));
-  }
-
   async leases(): Promise<readonly LeaseView[]> {
     return await Promise.resolve(this.database.views());
   }
 
-  async history(filter: { readonly role?: Role; readonly limit: number }): Promise<readonly Transition[]> {
+  async history(filter: HistoryFilter): Promise<readonly Transition[]> {
     const lines = this.database.history.filter((line) => filter.role === undefined || line.role === filter.role);
-    return await Promise.resolve(lines.reverse().slice(0, filter.limit));
+    return await Promise.resolve(pageOf(lines, filter));
   }
 
   async openLock(events: SessionEvents): Promise<LockSession> {
@@ -121,23 +71,25 @@ export class MemoryStore implements Store<MemoryTransaction> {
       identity: this.database.identity,
       beat: async (orders: readonly BeatOrder[], sessions: NodeSessions): Promise<BeatReply> => {
         await session.alive();
-        this.beatRegistry(session.ref);
-        return this.database.beat(session.ref, this.holder(), orders, sessions);
+        this.registry.beat(session.ref);
+        const reply = this.database.beat(session.ref, this.registry.holder, orders, sessions);
+        this.registry.tell();
+        return reply;
       },
       pulse: () => session.alive(),
       release: async (order: ReleaseOrder): Promise<void> => {
         await session.alive();
         const { role, epoch, to, reserveMs, reason, dropLock } = order;
-        const request = { epoch, holder: this.holder(), to, reserveMs };
+        const request = { epoch, holder: this.registry.holder, to, reserveMs };
         const released = this.database.release(session.ref, role, request, reason, dropLock);
         if (released) this.shared.announce(role, { kind: "released", epoch, to });
       },
     });
   }
 
-  async openWitness(events: SessionEvents & { notice: Listener }): Promise<WitnessSession> {
+  async openWitness(events: SessionEvents & { notice: NoticeListener }): Promise<WitnessSession> {
     const session = new MemorySession(this.database, events);
-    const listener: Listener = (role, notice) => {
+    const listener: NoticeListener = (role, notice) => {
       if (this.database.isAlive(session.ref)) events.notice(role, notice);
     };
     this.shared.listeners.add(listener);
@@ -202,21 +154,6 @@ export class MemoryStore implements Store<MemoryTransaction> {
 
   async close(): Promise<void> {
     await Promise.resolve();
-  }
-
-  private holder(): { nodeId: NodeReport["nodeId"]; incarnation: NodeReport["incarnation"]; url: string | null } {
-    invariant(this.report !== null, "a session was used before the node joined");
-    const { nodeId, incarnation, url } = this.report;
-    return { nodeId, incarnation, url };
-  }
-
-  private beatRegistry(lockSession: SessionRef | null): void {
-    const { report } = this;
-    if (report === null) return;
-    const known = this.shared.nodes.get(report.nodeId);
-    const now = this.database.now();
-    const startedAt = known?.startedAt ?? now;
-    this.shared.nodes.set(report.nodeId, { ...report, startedAt, lastHeartbeat: now, heartbeatAgeMs: 0, lockSession });
   }
 }
 

@@ -4,30 +4,24 @@ import type { DatabaseIdentity } from "../../election/core/names.js";
 import { HoldfastError } from "../../errors.js";
 import type { NodeReport } from "../../membership/node-row.js";
 import type { LockSession, ReleaseOrder, SessionEvents } from "../contract.js";
-import { type BeatJson, readBeat } from "./replies.js";
+import type { PostgresRegistry } from "./registry.js";
+import { type BeatJson, readBeat, readNews } from "./replies.js";
+import { toLoadJson } from "./rows.js";
 import { type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
 import { toHoldfastError } from "./sql-errors.js";
 
-/** What a session of ours needs to know of the node that it speaks for. */
-export interface SessionOwner {
-  /** What the node says of itself now; its status changes while it runs. */
-  report(): NodeReport;
-  /** Enters the node again, after its row was cleaned up. */
-  rejoin(client: ElectionClient): Promise<void>;
-}
-
 export async function openLockSession(
   options: SessionOptions & { readonly quotedSchema: string },
-  owner: SessionOwner,
+  registry: PostgresRegistry,
   events: SessionEvents,
 ): Promise<LockSession> {
   const client = await openElectionClient(options, events);
   const schema = options.quotedSchema;
   try {
-    await takeMembership(client, schema, owner.report(), options.timing.nodeTimeoutMs);
+    await takeMembership(client, schema, registry.current(), options.timing.nodeTimeoutMs);
     const identity = await readIdentity(client, schema);
     client.ready();
-    return new PostgresLockSession(client, schema, owner, identity);
+    return new PostgresLockSession(client, registry, { schema, identity, nodeTimeoutMs: options.timing.nodeTimeoutMs });
   } catch (error) {
     client.close();
     throw toHoldfastError(error, "opening the lock session");
@@ -88,29 +82,40 @@ class PostgresLockSession implements LockSession {
   readonly identity: DatabaseIdentity | null;
   private readonly client: ElectionClient;
   private readonly schema: string;
-  private readonly owner: SessionOwner;
+  private readonly registry: PostgresRegistry;
+  private readonly nodeTimeoutMs: number;
 
-  constructor(client: ElectionClient, schema: string, owner: SessionOwner, identity: DatabaseIdentity | null) {
+  constructor(
+    client: ElectionClient,
+    registry: PostgresRegistry,
+    found: { readonly schema: string; readonly identity: DatabaseIdentity | null; readonly nodeTimeoutMs: number },
+  ) {
     this.ref = client.ref;
     this.path = client.path;
     this.client = client;
-    this.schema = schema;
-    this.owner = owner;
-    this.identity = identity;
+    this.registry = registry;
+    this.schema = found.schema;
+    this.identity = found.identity;
+    this.nodeTimeoutMs = Math.ceil(found.nodeTimeoutMs);
   }
 
   async beat(orders: readonly BeatOrder[], sessions: NodeSessions): Promise<BeatReply> {
-    const { nodeId, incarnation, status } = this.owner.report();
+    const { nodeId, incarnation, status } = this.registry.current();
     const sorted = orders
       .map((order) => ({ ...order, renew: order.renew === null ? null : order.renew.toString() }))
       .sort((a, b) => (a.role < b.role ? -1 : 1));
+    const load = toLoadJson(this.registry.load());
     try {
       const rows = await this.client.query<{ reply: BeatJson }>(
-        `select ${this.schema}.beat($1, $2, $3, $4, $5, $6) as reply`,
-        [nodeId, incarnation, status, sessions.lock, sessions.witness, JSON.stringify(sorted)],
+        `select ${this.schema}.beat($1, $2, $3, $4, $5, $6, $7, $8) as reply`,
+        [
+          ...[nodeId, incarnation, status, sessions.lock, sessions.witness],
+          ...[JSON.stringify(sorted), JSON.stringify(load), this.nodeTimeoutMs],
+        ],
       );
       const reply = (rows[0] as { reply: BeatJson }).reply;
-      if (!reply.known) await this.owner.rejoin(this.client);
+      if (!reply.known) await this.registry.rejoin(this.client);
+      this.registry.tell(readNews(reply));
       return readBeat(reply);
     } catch (error) {
       throw toHoldfastError(error, "beating");
@@ -122,7 +127,7 @@ class PostgresLockSession implements LockSession {
   }
 
   async release(order: ReleaseOrder): Promise<void> {
-    const { incarnation } = this.owner.report();
+    const { incarnation } = this.registry.current();
     try {
       const { role, epoch, to, reserveMs, reason, dropLock } = order;
       const values = [role, incarnation, epoch.toString(), to, Math.ceil(reserveMs), reason, dropLock];

@@ -2,8 +2,11 @@ import type { LeaseView, Sighting } from "../../election/core/lease.js";
 import type { AcquireCause, VoidReason } from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatAnswer, BeatReply, Notice, WaitReply } from "../../election/core/messages.js";
 import { epochOf, type Incarnation, type NodeId, type Role, type SessionRef } from "../../election/core/names.js";
+import { parseNodeStatus } from "../../membership/node-row.js";
+import type { StoreNews } from "../contract.js";
+import { type RequestJson, readRequest } from "./request-book.js";
 
-/** How the JSON of our SQL functions reads in TypeScript. Its shapes are those of migrations/0001_election.sql. */
+/** How the JSON of our SQL functions reads in TypeScript. Its shapes are those of the migrations. */
 
 export interface LeaseJson {
   role: string;
@@ -42,6 +45,24 @@ export interface BeatJson {
   identity: string | null;
   answers: { role: string; renewal: BeatAnswer["renewal"]; holds_lock: boolean | null; is_heir: boolean | null }[];
   leases: LeaseJson[];
+  members: Record<string, number>;
+  access_version: number;
+  config_version: number;
+  requests: RequestJson[];
+}
+
+/** What a beat tells beside the elections. */
+export function readNews(json: BeatJson): StoreNews {
+  const members = { joining: 0, active: 0, draining: 0, dead: 0, left: 0 };
+  for (const [status, count] of Object.entries(json.members)) members[parseNodeStatus(status)] += count;
+  return {
+    kind: "beat",
+    members,
+    leases: json.leases.map((lease) => readLease(lease, json.identity)),
+    accessVersion: json.access_version,
+    configVersion: json.config_version,
+    requests: json.requests.map(readRequest),
+  };
 }
 
 export function readBeat(json: BeatJson): BeatReply {
@@ -117,6 +138,17 @@ export function readAcquire(json: AcquireJson): AcquireReply {
     case "stalled":
     case "lingering":
       return { kind: json.kind };
+  }
+}
+
+/** Whom a request is for, if that is what the notice tells of. */
+export function readRequestNotice(payload: string): string | null {
+  try {
+    const json = JSON.parse(payload) as { kind?: unknown; node_id?: unknown };
+    return json.kind === "request" && typeof json.node_id === "string" ? json.node_id : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
 }
 

@@ -10,9 +10,14 @@ export const sqlState = {
   transactionEscaped: "HF002",
   unknownRole: "HF003",
   lockKeyMismatch: "HF005",
+  unknownNode: "HF006",
+  noLeader: "HF007",
+  nodeGone: "HF008",
+  tokenNameTaken: "HF009",
   serializationFailure: "40001",
   lockNotAvailable: "55P03",
   readOnly: "25006",
+  insufficientPrivilege: "42501",
   inFailedTransaction: "25P02",
   invalidParameterValue: "22023",
 } as const;
@@ -58,6 +63,18 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
       );
     case sqlState.unknownRole:
       return new HoldfastError("UNKNOWN_ROLE", said, { cause: error });
+    case sqlState.unknownNode:
+      return new HoldfastError("UNKNOWN_NODE", `${sentence(said)}.`, { cause: error });
+    case sqlState.noLeader:
+      return new HoldfastError("NO_LEADER", `${sentence(said)} now: wait for an election, then ask again.`, {
+        cause: error,
+      });
+    case sqlState.nodeGone:
+      return new HoldfastError("NODE_GONE", `${sentence(said)}, so nobody is there to act.`, { cause: error });
+    case sqlState.tokenNameTaken:
+      return new HoldfastError("REFUSED", `${sentence(said)}: revoke it first, or choose another name.`, {
+        cause: error,
+      });
     case sqlState.lockKeyMismatch:
       return new HoldfastError("BAD_SETTINGS", `${said}: pin the same lock_key on every node.`, { cause: error });
     case sqlState.readOnly:
@@ -77,3 +94,5 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
     cause: error,
   });
 }
+
+const sentence = (said: string): string => said.charAt(0).toUpperCase() + said.slice(1);

@@ -3,26 +3,33 @@ import type { LeaseView } from "../../election/core/lease.js";
 import type { Notice } from "../../election/core/messages.js";
 import { type Epoch, epochOf, type Incarnation, type NodeId, type Role } from "../../election/core/names.js";
 import type { Timing } from "../../election/core/timing.js";
-import { HoldfastError, invariant } from "../../errors.js";
-import type { NodeReport, NodeRow, NodeStatus } from "../../membership/node-row.js";
+import { HoldfastError } from "../../errors.js";
 import type {
+  AccessBook,
   CampaignSession,
   FenceToken,
+  HistoryFilter,
   LockSession,
+  RequestBook,
   RoleOrder,
   SessionEvents,
+  SnapshotBook,
   Store,
   Transition,
   WitnessSession,
 } from "../contract.js";
+import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
 import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
+import { noTimeout, type Questions, questionsOver } from "./questions.js";
+import { PostgresRegistry } from "./registry.js";
 import { type LeaseJson, readLease } from "./replies.js";
-import { type NodeJson, readNode, readTransition, type TransitionJson, toRegistryJson } from "./rows.js";
-import { applicationName, type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
-import { toHoldfastError } from "./sql-errors.js";
+import { requestBook } from "./request-book.js";
+import { readTransition, type TransitionJson } from "./rows.js";
+import { applicationName, openElectionClient, type SessionOptions } from "./session.js";
+import { snapshotBook } from "./snapshot-book.js";
 import { PostgresWitnessSession } from "./witness-session.js";
 
 /** What a fenced function gets, and what a user may bring: the `pg` driver's own. */
@@ -51,30 +58,40 @@ export class PostgresStore implements Store<pg.ClientBase> {
   private readonly schema: string;
   private readonly pool: pg.Pool;
   private readonly fenceKeys = new Map<Role, string>();
-  private report: NodeReport | null = null;
+  readonly registry: PostgresRegistry;
+  readonly requests: RequestBook;
+  readonly access: AccessBook;
+  readonly snapshots: SnapshotBook;
+  private readonly questions: Questions;
   private witness: PostgresWitnessSession | null = null;
 
   constructor(options: PostgresStoreOptions) {
     this.options = options;
     this.schema = pg.escapeIdentifier(options.schema);
     this.pool = options.pool ?? openPool(options);
+    this.questions = questionsOver(this.pool, this.schema);
+    this.registry = new PostgresRegistry(this.questions, options.timing.nodeTimeoutMs);
+    this.requests = requestBook(this.questions, options.node);
+    this.access = accessBook(this.questions, options.node.nodeId);
+    this.snapshots = snapshotBook(this.questions, options.node.nodeId);
   }
 
   async prepare(): Promise<void> {
-    await this.asking(
+    const { migrate: mode, schema, cluster } = this.options;
+    await this.questions.ask(
       "preparing the schema",
       async (client) => {
         const migrations = await readMigrations();
-        if (this.options.migrate === "auto") await migrate(client, this.options.schema, migrations);
-        else await checkMigrations(client, this.options.schema, migrations);
+        if (mode === "auto") await migrate(client, schema, migrations);
+        else await checkMigrations(client, schema, migrations);
         const { rows } = await client.query<{ owner: string }>(`select ${this.schema}.claim_schema($1) as owner`, [
-          this.options.cluster,
+          cluster,
         ]);
         const owner = rows[0]?.owner;
-        if (owner !== this.options.cluster) {
+        if (owner !== cluster) {
           throw new HoldfastError(
             "SCHEMA_IN_USE",
-            `Schema "${this.options.schema}" belongs to cluster "${owner}", not "${this.options.cluster}": set another store.schema or cluster.name.`,
+            `Schema "${schema}" belongs to cluster "${owner}", not "${cluster}": set another store.schema or cluster.name.`,
           );
         }
       },
@@ -83,90 +100,39 @@ export class PostgresStore implements Store<pg.ClientBase> {
   }
 
   async ensureRoles(roles: readonly RoleOrder[]): Promise<void> {
-    await this.asking("adding a role", async (client) => {
+    await this.questions.ask("adding a role", async (client) => {
       for (const { role, lockKey } of roles) {
         await client.query(`select ${this.schema}.ensure_role($1, $2)`, [role, lockKey?.toString() ?? null]);
       }
     });
   }
 
-  async join(report: NodeReport): Promise<void> {
-    this.report = report;
-    await this.asking("joining", (client) => this.enter(client, report));
-  }
-
-  private async enter(
-    client: { query(text: string, values: unknown[]): Promise<unknown> },
-    report: NodeReport,
-  ): Promise<void> {
-    const answer = await client.query(`select ${this.schema}.join_node($1, $2) as taken_by`, [
-      JSON.stringify(toRegistryJson(report)),
-      Math.ceil(this.options.timing.nodeTimeoutMs),
-    ]);
-    const rows = Array.isArray(answer) ? answer : (answer as pg.QueryResult).rows;
-    const takenBy = (rows as { taken_by: { hostname: string; pid: number } | null }[])[0]?.taken_by ?? null;
-    if (takenBy === null) return;
-    throw new HoldfastError(
-      "NODE_ID_TAKEN",
-      `Node id "${report.nodeId}" is taken by pid ${takenBy.pid} on ${takenBy.hostname}: give each process its own cluster.node_id.`,
-    );
-  }
-
-  setStatus(status: NodeStatus): void {
-    if (this.report !== null) this.report = { ...this.report, status };
-  }
-
-  async leave(): Promise<void> {
-    const { report } = this;
-    if (report === null) return;
-    this.setStatus("left");
-    await this.asking("leaving", (client) =>
-      client.query(`select ${this.schema}.leave($1, $2)`, [report.nodeId, report.incarnation]),
-    );
-  }
-
-  async nodes(): Promise<readonly NodeRow[]> {
-    return await this.asking("reading the nodes", async (client) => {
-      const { rows } = await client.query<NodeJson>(
-        `select node_id, incarnation, clustered, status, hostname, pid, url, version, roles, promotable,
-           ${this.schema}.ms_since_1970(started_at) as started_at, ${this.schema}.ms_since_1970(last_heartbeat) as last_heartbeat,
-           ${this.schema}.ms_between(clock_timestamp(), last_heartbeat) as heartbeat_age_ms
-         from ${this.schema}.nodes order by node_id`,
-      );
-      return rows.map(readNode);
-    });
-  }
-
   async leases(): Promise<readonly LeaseView[]> {
-    return await this.asking("reading the leases", async (client) => {
-      const { rows } = await client.query<{ lease: LeaseJson; identity: string | null }>(
-        `select ${this.schema}.lease_view(l) as lease, ${this.schema}.identity() as identity from ${this.schema}.leases l order by role`,
-      );
-      return rows.map((row) => readLease(row.lease, row.identity));
-    });
+    const rows = await this.questions.rows<{ lease: LeaseJson; identity: string | null }>(
+      "reading the leases",
+      `select ${this.schema}.lease_view(l) as lease, ${this.schema}.identity() as identity from ${this.schema}.leases l order by role`,
+    );
+    return rows.map((row) => readLease(row.lease, row.identity));
   }
 
-  async history(filter: { readonly role?: Role; readonly limit: number }): Promise<readonly Transition[]> {
-    return await this.asking("reading the history", async (client) => {
-      const { rows } = await client.query<TransitionJson>(
-        `select role, epoch::text, event, reason, node_id, previous_node_id, gap_ms, ${this.schema}.ms_since_1970(at) as at
-         from ${this.schema}.history where $1::text is null or role = $1 order by id desc limit $2`,
-        [filter.role ?? null, filter.limit],
-      );
-      return rows.map(readTransition);
-    });
+  async history(filter: HistoryFilter): Promise<readonly Transition[]> {
+    const rows = await this.questions.rows<TransitionJson>(
+      "reading the history",
+      `select id::text, role, epoch::text, event, reason, node_id, previous_node_id, gap_ms, ${this.schema}.ms_since_1970(at) as at
+       from ${this.schema}.history
+       where ($1::text is null or role = $1) and ($2::bigint is null or history.id < $2) order by history.id desc limit $3`,
+      [filter.role ?? null, filter.before ?? null, filter.limit],
+    );
+    return rows.map(readTransition);
   }
 
   openLock(events: SessionEvents): Promise<LockSession> {
-    const owner = {
-      report: () => this.reportOrFail(),
-      rejoin: (client: ElectionClient) => this.enter(client, this.reportOrFail()),
-    };
-    return openLockSession(this.session("lock"), owner, events);
+    return openLockSession(this.session("lock"), this.registry, events);
   }
 
   async openWitness(events: SessionEvents & { notice(role: Role, notice: Notice): void }): Promise<WitnessSession> {
-    this.witness = await PostgresWitnessSession.open(this.session("witness"), events);
+    const requested = (): void => this.registry.tell({ kind: "requested" });
+    this.witness = await PostgresWitnessSession.open(this.session("witness"), { ...events, requested });
     return this.witness;
   }
 
@@ -189,46 +155,38 @@ export class PostgresStore implements Store<pg.ClientBase> {
 
   /** A role's key never changes; once read, it saves every transaction a look at the row. */
   private async readFenceKey(role: Role): Promise<string> {
-    return await this.asking("reading a role's fence key", async (client) => {
-      const { rows } = await client.query<{ key: string }>(
-        `select fence_key::text as key from ${this.schema}.leases where role = $1`,
-        [role],
-      );
-      const key = rows[0]?.key;
-      if (key === undefined) throw new HoldfastError("UNKNOWN_ROLE", `Role "${role}" is not known in this schema.`);
-      this.fenceKeys.set(role, key);
-      return key;
-    });
+    const rows = await this.questions.rows<{ key: string }>(
+      "reading a role's fence key",
+      `select fence_key::text as key from ${this.schema}.leases where role = $1`,
+      [role],
+    );
+    const key = rows[0]?.key;
+    if (key === undefined) throw new HoldfastError("UNKNOWN_ROLE", `Role "${role}" is not known in this schema.`);
+    this.fenceKeys.set(role, key);
+    return key;
   }
 
   async verify(fence: FenceToken): Promise<boolean> {
-    return await this.asking("verifying a term", async (client) => {
-      const { rowCount } = await client.query(
-        `select from ${this.schema}.leases
-         where role = $1 and epoch = $2 and incarnation = $3 and expires_at > clock_timestamp()`,
-        [fence.role, fence.epoch.toString(), fence.holder.incarnation],
-      );
-      return rowCount === 1;
-    });
+    const rows = await this.questions.rows(
+      "verifying a term",
+      `select from ${this.schema}.leases
+       where role = $1 and epoch = $2 and incarnation = $3 and expires_at > clock_timestamp()`,
+      [fence.role, fence.epoch.toString(), fence.holder.incarnation],
+    );
+    return rows.length === 1;
   }
 
   async advanceEpoch(role: Role, to: Epoch): Promise<Epoch> {
-    return await this.asking("advancing an epoch", async (client) => {
-      const { rows } = await client.query<{ epoch: string }>(
-        `select ${this.schema}.advance_epoch($1, $2)::text as epoch`,
-        [role, to.toString()],
-      );
-      return epochOf(rows[0]?.epoch ?? "0");
-    });
+    const rows = await this.questions.rows<{ epoch: string }>(
+      "advancing an epoch",
+      `select ${this.schema}.advance_epoch($1, $2)::text as epoch`,
+      [role, to.toString()],
+    );
+    return epochOf(rows[0]?.epoch ?? "0");
   }
 
   async close(): Promise<void> {
     if (this.options.pool === null) await this.pool.end();
-  }
-
-  private reportOrFail(): NodeReport {
-    invariant(this.report !== null, "a session was opened before the node joined");
-    return this.report;
   }
 
   private session(purpose: SessionOptions["purpose"]): SessionOptions & { readonly quotedSchema: string } {
@@ -241,47 +199,6 @@ export class PostgresStore implements Store<pg.ClientBase> {
       incarnation: this.options.node.incarnation,
       timing: this.options.timing,
     };
-  }
-
-  /** Asks over the pool. A question gets so long; a migration, as long as it takes. */
-  private async asking<Result>(
-    doing: string,
-    ask: (client: pg.PoolClient) => Promise<Result>,
-    timeoutMs = askTimeoutMs,
-  ): Promise<Result> {
-    let client: pg.PoolClient | null = null;
-    let failed = false;
-    const asked = this.pool.connect().then((connected) => {
-      client = connected;
-      return ask(connected);
-    });
-    // Whatever the connection still carries: the pool drops it, also one that comes when nobody waits any more.
-    const release = (): void => client?.release(failed);
-    try {
-      return await answered(asked, timeoutMs);
-    } catch (error) {
-      failed = true;
-      throw toHoldfastError(error, doing);
-    } finally {
-      if (client === null) asked.then(release, release);
-      else release();
-    }
-  }
-}
-
-const askTimeoutMs = 10_000;
-const noTimeout = 2 ** 31 - 1;
-
-async function answered<Result>(answer: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let late: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    late = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms: timeout`)), timeoutMs);
-  });
-  answer.catch(() => undefined); // It may fail after nobody waits for it any more.
-  try {
-    return await Promise.race([answer, timeout]);
-  } finally {
-    clearTimeout(late);
   }
 }
 

@@ -1,0 +1,110 @@
+import type { Clock } from "../election/clock.js";
+import { HoldfastError } from "../errors.js";
+import type { AccessBook, Page, TokenList } from "../store/contract.js";
+import type { AuditEntry, AuditRow } from "./audit.js";
+import { type AccessRole, type Grant, type Permission, permissions, permissionsOf } from "./permission.js";
+import { hashToken, mintToken, type TokenRow } from "./token.js";
+
+/** Who calls, and what they may do. */
+export interface Caller {
+  readonly name: string;
+  readonly tokenId: string | null;
+  readonly role: AccessRole | null;
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+export interface TokenWish {
+  readonly name: string;
+  readonly role: AccessRole;
+  readonly grants: readonly Grant[];
+  readonly lifetimeMs: number | null;
+}
+
+/** Whoever calls a node that has never had a token: everything is open, for development. */
+export const anyone: Caller = {
+  name: "anyone",
+  tokenId: null,
+  role: null,
+  permissions: new Set(permissions),
+};
+
+/**
+ * Who may do what. The tokens are kept in memory, so that a node can tell its callers apart while the database is away;
+ * every change of a token raises a version that comes with each beat, so a revoked one works for one beat more.
+ */
+export class Access {
+  private readonly book: AccessBook;
+  private readonly clock: Clock;
+  private list: {
+    readonly read: TokenList;
+    readonly at: number;
+    readonly byHash: ReadonlyMap<string, TokenRow>;
+  } | null = null;
+  private reading: Promise<void> | null = null;
+
+  constructor(book: AccessBook, clock: Clock) {
+    this.book = book;
+    this.clock = clock;
+  }
+
+  /** True while no token was ever made. A revoked token counts: taking the last one back must not open the door. */
+  get isOpen(): boolean {
+    return this.list !== null && this.list.read.tokens.length === 0;
+  }
+
+  /** Reads the tokens again; those who ask meanwhile wait for the same reading. */
+  refresh(): Promise<void> {
+    this.reading ??= this.read().finally(() => {
+      this.reading = null;
+    });
+    return this.reading;
+  }
+
+  private async read(): Promise<void> {
+    const at = this.clock.mono();
+    const read = await this.book.tokens();
+    this.list = { read, at, byHash: new Map(read.tokens.map((token) => [token.hash, token])) };
+  }
+
+  /** Whether the list in memory is older than the one in the database. */
+  isBehind(accessVersion: number): boolean {
+    return this.list?.read.accessVersion !== accessVersion;
+  }
+
+  /** Null where the token is unknown, has expired or was revoked. From memory. */
+  authenticate(secret: string): Caller | null {
+    const token = this.list?.byHash.get(hashToken(secret)) ?? null;
+    if (token === null || this.list === null || token.revokedAt !== null) return null;
+    const now = this.list.read.now + (this.clock.mono() - this.list.at);
+    if (token.expiresAt !== null && token.expiresAt <= now) return null;
+    const { id, name, role, grants } = token;
+    return { name, tokenId: id, role, permissions: permissionsOf(role, grants) };
+  }
+
+  async tokens(): Promise<readonly TokenRow[]> {
+    return (await this.book.tokens()).tokens;
+  }
+
+  /** The secret is in this answer and nowhere else. */
+  async create(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }> {
+    const secret = mintToken();
+    const token = await this.book.createToken({ ...wish, hash: hashToken(secret), createdBy });
+    await this.refresh();
+    return { token, secret };
+  }
+
+  async revoke(id: string): Promise<TokenRow> {
+    const token = await this.book.revokeToken(id);
+    if (token === null) throw new HoldfastError("NOT_FOUND", `There is no token "${id}".`);
+    await this.refresh();
+    return token;
+  }
+
+  async record(entry: AuditEntry): Promise<void> {
+    await this.book.recordAudit(entry);
+  }
+
+  async audit(page: Page): Promise<readonly AuditRow[]> {
+    return await this.book.audit(page);
+  }
+}

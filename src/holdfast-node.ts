@@ -1,0 +1,346 @@
+import { EventEmitter } from "node:events";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { Access } from "./access/access.js";
+import type { Config } from "./config/config.js";
+import type { Clock } from "./election/clock.js";
+import { type ElectorState, isEngaged } from "./election/core/elector-state.js";
+import { parseRole, type Role } from "./election/core/names.js";
+import { Elector } from "./election/elector.js";
+import { electorSettingsOf } from "./election/elector-settings.js";
+import { pathWarnings } from "./election/path-warnings.js";
+import { RoleHandle } from "./election/role.js";
+import { type ErrorCode, HoldfastError } from "./errors.js";
+import { InFlightWork } from "./lifecycle/in-flight.js";
+import { retryWhileAway, within } from "./lifecycle/retry.js";
+import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
+import { Membership } from "./membership/membership.js";
+import type { NodeReport } from "./membership/node-row.js";
+import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
+import type { LockSession, Store } from "./store/contract.js";
+import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
+import { ElectionObserver } from "./telemetry/election-observer.js";
+import { mergeMetrics } from "./telemetry/merged-metrics.js";
+import { ElectionMetrics } from "./telemetry/metrics.js";
+
+/** What a node is made of; the tests bring a store in memory and a clock of their own. */
+export interface NodeParts<Tx> {
+  readonly config: Config;
+  readonly report: NodeReport;
+  readonly store: Store<Tx>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Runs after everything else has been closed. */
+  readonly afterClose: () => Promise<void>;
+}
+
+export interface NodeEvents {
+  draining: [];
+  /** No retry will mend it: this node contends no more. */
+  failed: [HoldfastError];
+}
+
+/** How long a start waits for a database that is away, or for a predecessor whose sessions still linger. */
+const startPatienceMs = 10_000;
+const predecessorPatienceMs = 2_000;
+
+const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SCHEMA_IN_USE", "NODE_ID_TAKEN", "SCHEMA_TOO_NEW"]);
+
+/** One process of the cluster. It wires the rooms together; each of them is tested without it. */
+export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncDisposable {
+  readonly id: string;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly work = new InFlightWork();
+  readonly registry: Registry;
+  readonly cluster: ClusterView;
+  readonly access: Access;
+  private readonly parts: NodeParts<Tx>;
+  private readonly elector: Elector;
+  private readonly observer: ElectionObserver;
+  private readonly metrics: readonly [ElectionMetrics, ClusterMetrics];
+  private readonly membership: Membership;
+  private readonly roles = new Map<Role, RoleHandle<Tx>>();
+  private readonly stopping = new AbortController();
+  private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError]; stepped: [] }>();
+  private broken: ErrorCode | null = null;
+  private closing: Promise<void> | null = null;
+
+  private constructor(parts: NodeParts<Tx>) {
+    super();
+    const { config, store, clock, log, registry } = parts;
+    const { prefix } = config.metrics;
+    this.parts = parts;
+    this.config = config;
+    this.log = log;
+    this.registry = registry;
+    this.id = parts.report.nodeId;
+    const elections = new ElectionMetrics(registry, prefix);
+    this.observer = new ElectionObserver({ log, metrics: elections, nodeId: parts.report.nodeId, clock });
+    this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
+    this.access = new Access(store.access, clock);
+    this.membership = this.createMembership();
+    this.metrics = [elections, new ClusterMetrics(registry, prefix, () => this.membership.news.members)];
+    this.elector = this.createElector();
+  }
+
+  static async start<Tx>(parts: NodeParts<Tx>): Promise<HoldfastNode<Tx>> {
+    const { store } = parts;
+    const node = new HoldfastNode(parts);
+    try {
+      await retryWhileAway(() => store.prepare(), startPatienceMs);
+      await node.membership.join(startPatienceMs, predecessorPatienceMs);
+      await retryWhileAway(() => node.access.refresh(), startPatienceMs);
+      await node.firstBeat();
+      return node;
+    } catch (error) {
+      await node.goodbye();
+      await store.close();
+      throw error;
+    }
+  }
+
+  private createMembership(): Membership {
+    const { config, report, store, clock, log } = this.parts;
+    const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
+    return new Membership({
+      ...{ config, report, store, clock, log, trouble },
+      actions: {
+        drain: () => this.drain(),
+        resume: () => this.resume(),
+        stepDown: (role, to) => this.role(role).stepDown({ to }),
+      },
+      leadsAnything: () => [...this.roles.values()].some((role) => role.gate.isLeader),
+      jobs: () => this.work.count,
+      accessChanged: (version) => {
+        if (!this.access.isBehind(version)) return;
+        this.access.refresh().catch((error: unknown) => trouble("cannot read the tokens", error));
+      },
+    });
+  }
+
+  private createElector(): Elector {
+    const { config, store, clock, random, report } = this.parts;
+    const { observer } = this;
+    return new Elector({
+      sessions: store,
+      settings: electorSettingsOf(config, report),
+      contending: config.cluster.leaderElection.enabled,
+      clock,
+      random,
+      events: {
+        elected: (effect) => this.roles.get(effect.role)?.onElected(effect),
+        draining: (effect) => this.roles.get(effect.role)?.onDraining(effect),
+        ended: (effect) => this.roles.get(effect.role)?.onEnded(effect),
+        changed: (effect) => this.roles.get(effect.role)?.onChanged(effect.view),
+        evidenceRefused: (effect) => observer.evidenceRefused(effect.role, effect.reason),
+        stepped: (state) => this.onStepped(state),
+        linkOpened: (link, session) => {
+          if (link.kind === "lock") this.onLockOpened(session as LockSession);
+        },
+        linkFailed: (link, error) => this.onFailure(() => observer.linkFailed(link, error), error),
+        beaten: (durationMs) => {
+          observer.beaten(durationMs);
+          this.signals.emit("beaten");
+        },
+        requestFailed: (what, error) => this.onFailure(() => observer.trouble(`a ${what} failed`, error), error),
+        acquireReplied: (role, reply, durationMs) => observer.acquireReplied(role, reply, durationMs),
+        reaped: (reaped) => observer.reaped(reaped),
+      },
+    });
+  }
+
+  /** The same handle for the same name. From the first call on this node contends for the role. */
+  role(name: string): RoleHandle<Tx> {
+    const role = parseRole(name);
+    const known = this.roles.get(role);
+    if (known !== undefined) return known;
+    if (this.closing !== null) throw new HoldfastError("CLOSED", "This node has been closed.");
+    const { store, clock } = this.parts;
+    const { elector, observer } = this;
+    const { holder } = elector.state.settings;
+    const handle = new RoleHandle<Tx>({ name: role, elector, store, holder, clock, observer });
+    this.roles.set(role, handle);
+    observer.addRole(
+      role,
+      () => handle.gate.isLeader,
+      () => elector.state,
+    );
+    this.ensureRole(role);
+    return handle;
+  }
+
+  /** Makes the role's row exist, however long that takes, and contends from then on. */
+  private ensureRole(role: Role): void {
+    const { store, config } = this.parts;
+    const order = { role, lockKey: config.lockKeys.get(role) ?? null };
+    const always = Number.POSITIVE_INFINITY;
+    const passing = [
+      ["DATABASE_READ_ONLY", always],
+      ["DATABASE_REFUSED", always],
+    ] as const;
+    retryWhileAway(() => store.ensureRoles([order]), always, passing, this.stopping.signal)
+      .then(() => this.elector.dispatch({ kind: "contend", role }))
+      .catch((error: unknown) => this.observer.trouble(`cannot contend for role ${role}`, error));
+  }
+
+  /** Where this node stands for a role, the primary one by default. From memory. */
+  posture(name: string = this.config.primaryRole): Posture {
+    const role = parseRole(name);
+    const handle = this.roles.get(role);
+    const lease = this.membership.news.lease(role);
+    if (handle === undefined && lease === undefined && role !== this.config.primaryRole) {
+      throw new HoldfastError("UNKNOWN_ROLE", `Role "${role}" is not known in this cluster.`);
+    }
+    return postureOf(this.id, {
+      isDraining: !this.work.accepting || this.elector.state.roles.get(role)?.term?.phase === "draining",
+      isLeader: handle?.gate.isLeader === true,
+      leader: handle?.leader() ?? leaderOf(lease ?? null),
+    });
+  }
+
+  /** What has to be true before work is sent here. From memory. */
+  readiness(): Readiness {
+    const { timing, cluster } = this.config;
+    const { ageMs, members } = this.membership.news;
+    return {
+      database: this.elector.state.lock.kind === "open" && ageMs <= timing.nodeTimeoutMs,
+      migrations: this.broken !== "SCHEMA_TOO_NEW",
+      registered: this.closing === null && (this.broken === null || this.broken === "SCHEMA_TOO_NEW"),
+      minNodes: members.active >= cluster.minNodes,
+      draining: !this.work.accepting,
+    };
+  }
+
+  /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
+  get configVersion(): number {
+    return this.membership.configVersion;
+  }
+
+  /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. */
+  countConnections(read: () => number): void {
+    this.membership.countConnections(read, () => this.registry.metrics());
+  }
+
+  async clusterMetrics(): Promise<string> {
+    const snapshots = await this.parts.store.snapshots.all();
+    const others = snapshots.filter(({ nodeId }) => nodeId !== this.id);
+    return mergeMetrics([{ nodeId: this.id, text: await this.registry.metrics() }, ...others]);
+  }
+
+  /** Stops admitting work, waits for what is under way (bounded), then gives up every role. The node stays a follower. */
+  async drain(): Promise<void> {
+    if (this.work.accepting) {
+      this.work.refuse();
+      this.parts.store.registry.setStatus("draining");
+      // After this step: what a listener throws is its owner's, and must not stop the drain.
+      queueMicrotask(() => this.emit("draining"));
+    }
+    await within(this.config.timing.drainTimeoutMs, this.work.idle());
+    if (this.work.accepting) return; // Resumed meanwhile.
+    this.elector.dispatch({ kind: "candidacy", on: false });
+    while (!this.work.accepting && [...this.elector.state.roles.values()].some(isEngaged)) {
+      await new Promise<void>((resolve) => this.signals.once("stepped", resolve));
+    }
+    await this.elector.released();
+  }
+
+  /** Takes a drain back: admits work, and contends again. */
+  resume(): void {
+    if (this.closing !== null) throw new HoldfastError("CLOSED", `Node "${this.id}" is stopping and cannot resume.`);
+    if (this.broken !== null) throw new HoldfastError(this.broken, `Node "${this.id}" cannot resume: restart it.`);
+    this.work.admit();
+    this.parts.store.registry.setStatus("active");
+    this.elector.dispatch({ kind: "candidacy", on: this.config.cluster.leaderElection.enabled });
+  }
+
+  /** Drains, leaves the registry, and closes every connection. */
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private async shutDown(): Promise<void> {
+    const { store, afterClose } = this.parts;
+    this.stopping.abort();
+    try {
+      await this.drain();
+    } finally {
+      await this.goodbye();
+      await store.close();
+      await afterClose();
+    }
+  }
+
+  /** Leaves the registry before the sessions end: from then on their end means nothing (R9). */
+  private async goodbye(): Promise<void> {
+    this.elector.dispatch({ kind: "halt" });
+    this.membership.stop();
+    for (const metrics of this.metrics) metrics.remove();
+    try {
+      await this.parts.store.registry.leave();
+    } catch (error) {
+      // The database is away: the lease runs out by itself, and the row goes stale.
+      this.log.warn({ err: error, node_id: this.id }, "could not say goodbye to the database");
+    }
+    await this.elector.stop();
+  }
+
+  private onStepped(state: ElectorState): void {
+    for (const role of this.roles.values()) role.onStepped(state);
+    this.observer.stepped(state);
+    // After the effects of the step have been carried out.
+    queueMicrotask(() => this.signals.emit("stepped"));
+  }
+
+  private onLockOpened(session: LockSession): void {
+    const { config, log } = this.parts;
+    const { refusal, warnings } = pathWarnings(session, config.insistsOnEvidence);
+    if (refusal !== null) this.fatal(refusal);
+    for (const warning of warnings) log.warn({ node_id: this.id }, warning);
+  }
+
+  /** Some failures no retry mends: another process has this node's place. */
+  private onFailure(tell: () => void, error: unknown): void {
+    tell();
+    if (!(error instanceof HoldfastError)) return;
+    if (error.code === "UNKNOWN_ROLE") for (const role of this.roles.keys()) this.ensureRole(role); // The row was lost.
+    if (lasting.has(error.code)) this.fatal(error);
+  }
+
+  private fatal(error: HoldfastError): void {
+    if (this.signals.emit("failed", error)) return; // The start is waiting, and decides.
+    if (this.broken !== null) return;
+    this.broken = error.code;
+    this.log.error({ node_id: this.id, reason: error.code }, `${error.message} This node contends no more.`);
+    this.elector.dispatch({ kind: "candidacy", on: false });
+    queueMicrotask(() => this.emit("failed", error));
+  }
+
+  /** Resolves with the first answered beat, rejects with what no retry mends. */
+  private async firstBeat(): Promise<void> {
+    const deadline = this.parts.clock.mono() + predecessorPatienceMs;
+    const joined = new Promise<void>((resolve, reject) => {
+      this.signals.once("beaten", resolve);
+      this.signals.on("failed", (error) => {
+        // The sessions of a predecessor that was killed a moment ago may linger.
+        if (error.code !== "SCHEMA_IN_USE" || this.parts.clock.mono() >= deadline) reject(error);
+      });
+    });
+    this.parts.store.registry.setStatus("active");
+    this.elector.dispatch({ kind: "tick" });
+    try {
+      await within(startPatienceMs, joined, () => {
+        throw new HoldfastError("DATABASE_AWAY", "The database did not answer the first beat within 10 s.");
+      });
+    } finally {
+      this.signals.removeAllListeners("failed");
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import type { Logger } from "pino";
+import type { Config } from "../config/config.js";
+import type { Clock } from "../election/clock.js";
+import { retryWhileAway } from "../lifecycle/retry.js";
+import type { Store, StoreNews } from "../store/contract.js";
+import { ClusterNews } from "./cluster-news.js";
+import { Housekeeping } from "./housekeeping.js";
+import { LoadMeter } from "./load-meter.js";
+import type { NodeLoad, NodeReport } from "./node-row.js";
+import { type Actions, RequestDesk } from "./request-desk.js";
+
+export interface MembershipParts {
+  readonly config: Config;
+  readonly report: NodeReport;
+  readonly store: Pick<Store<unknown>, "registry" | "requests" | "snapshots">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What this node can be asked to do. */
+  readonly actions: Actions;
+  readonly leadsAnything: () => boolean;
+  readonly jobs: () => number;
+  readonly accessChanged: (version: number) => void;
+  readonly trouble: (what: string, error: unknown) => void;
+}
+
+const snapshotIntervalMs = 15_000;
+
+/** This node's place in the cluster: what it tells with its beats, what it hears, what it is asked, what it tidies. */
+export class Membership {
+  readonly news: ClusterNews;
+  private readonly parts: MembershipParts;
+  private readonly desk: RequestDesk;
+  private readonly housekeeping: Housekeeping;
+  private readonly loadMeter = new LoadMeter();
+  private connections: () => number = () => 0;
+
+  constructor(parts: MembershipParts) {
+    const { clock, store, actions, trouble } = parts;
+    this.parts = parts;
+    this.news = new ClusterNews(clock);
+    this.desk = new RequestDesk(store.requests, actions, trouble);
+    this.housekeeping = new Housekeeping(clock, trouble);
+  }
+
+  /** Enters the registry. An id that is taken may be a predecessor's whose sessions linger: worth a little patience. */
+  async join(patienceMs: number, predecessorPatienceMs: number): Promise<void> {
+    const { registry } = this.parts.store;
+    registry.reportLoad(() => this.load());
+    registry.follow((news) => this.hear(news));
+    const { nodeTimeoutMs } = this.parts.config.timing;
+    const taken = nodeTimeoutMs + predecessorPatienceMs;
+    await retryWhileAway(() => registry.join(this.parts.report), patienceMs, [["NODE_ID_TAKEN", taken]]);
+    this.housekeeping.start({ name: "tidy the registry", everyMs: nodeTimeoutMs, run: () => this.tidy() });
+  }
+
+  /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. */
+  countConnections(read: () => number, metrics: () => Promise<string>): void {
+    this.connections = read;
+    const run = async (): Promise<void> => await this.parts.store.snapshots.save(await metrics());
+    this.housekeeping.start({ name: "leave a copy of the metrics", everyMs: snapshotIntervalMs, run });
+  }
+
+  /** The version of the shared configuration that this node runs; 0 outside a cluster. */
+  get configVersion(): number {
+    return this.parts.config.cluster.enabled ? this.news.configVersion : 0;
+  }
+
+  stop(): void {
+    this.housekeeping.stop();
+  }
+
+  private load(): NodeLoad {
+    return {
+      currentConnections: this.connections(),
+      currentJobs: this.parts.jobs(),
+      cpuUsage: this.loadMeter.cpuUsage(),
+      memoryUsage: this.loadMeter.memoryUsage(),
+      configVersion: this.configVersion,
+    };
+  }
+
+  private hear(news: StoreNews): void {
+    if (news.kind === "requested") {
+      void this.desk.look();
+      return;
+    }
+    this.news.hear(news);
+    this.desk.take(news.requests);
+    this.parts.accessChanged(news.accessVersion);
+  }
+
+  /** Whoever leads anything looks after the registry; the others' time is for their beats. */
+  private async tidy(): Promise<void> {
+    if (!this.parts.leadsAnything()) return;
+    const { cluster, timing, retention } = this.parts.config;
+    const { died } = await this.parts.store.registry.tidy({
+      nodeTimeoutMs: timing.nodeTimeoutMs,
+      markDead: cluster.markDeadNodes,
+      forgetAfterMs: cluster.forgetAfter.ms,
+      historyDays: retention.historyDays,
+    });
+    for (const nodeId of died) this.parts.log.warn({ node_id: nodeId, reason: "silent" }, "a node died");
+  }
+}

@@ -1,0 +1,52 @@
+import type { LeaseView } from "../election/core/lease.js";
+
+/** Where a node stands for one role, as it knows it itself, without asking anybody. */
+export interface Posture {
+  readonly nodeId: string;
+  readonly role: "LEADER" | "STANDBY" | "DRAINING";
+  /** The three are null together, where no living leader is known. */
+  readonly leaderEpoch: bigint | null;
+  readonly leaderId: string | null;
+  readonly leaderUrl: string | null;
+}
+
+interface KnownLeader {
+  readonly nodeId: string;
+  readonly url: string | null;
+  readonly epoch: bigint;
+}
+
+/** Whom a lease names. */
+export function leaderOf(lease: LeaseView | null): KnownLeader | null {
+  if (lease === null || lease.holder === null) return null;
+  return { nodeId: lease.holder, url: lease.holderUrl, epoch: lease.epoch };
+}
+
+export function postureOf(
+  nodeId: string,
+  seen: { readonly isDraining: boolean; readonly isLeader: boolean; readonly leader: KnownLeader | null },
+): Posture {
+  const { isDraining, isLeader, leader } = seen;
+  return {
+    nodeId,
+    role: isDraining ? "DRAINING" : isLeader ? "LEADER" : "STANDBY",
+    leaderEpoch: leader?.epoch ?? null,
+    leaderId: leader?.nodeId ?? null,
+    leaderUrl: leader?.url ?? null,
+  };
+}
+
+/** What has to be true before work is sent to a node. From memory. */
+export interface Readiness {
+  /** The last beat was answered, and not long ago. */
+  readonly database: boolean;
+  readonly migrations: boolean;
+  readonly registered: boolean;
+  readonly minNodes: boolean;
+  readonly draining: boolean;
+}
+
+export function isReady(readiness: Readiness): boolean {
+  const { database, migrations, registered, minNodes, draining } = readiness;
+  return database && migrations && registered && minNodes && !draining;
+}

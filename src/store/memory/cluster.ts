@@ -1,0 +1,34 @@
+import { EventEmitter } from "node:events";
+import type { AuditRow } from "../../access/audit.js";
+import type { TokenRow } from "../../access/token.js";
+import type { Notice } from "../../election/core/messages.js";
+import type { Role, SessionRef } from "../../election/core/names.js";
+import type { NodeRequest } from "../../membership/node-request.js";
+import type { NodeRow } from "../../membership/node-row.js";
+import type { MemoryDatabase } from "./database.js";
+
+export type NoticeListener = (role: Role, notice: Notice) => void;
+
+/** What the nodes of one database in memory share beside the leases. */
+export class MemoryCluster {
+  readonly nodes = new Map<string, NodeRow & { readonly lockSession: SessionRef | null }>();
+  readonly requests: NodeRequest[] = [];
+  readonly tokens: TokenRow[] = [];
+  readonly audit: AuditRow[] = [];
+  readonly snapshots = new Map<string, { readonly at: number; readonly text: string }>();
+  accessVersion = 0;
+  readonly listeners = new Set<NoticeListener>();
+  readonly requested = new EventEmitter<{ requested: [nodeId: string] }>().setMaxListeners(0);
+  readonly database: MemoryDatabase;
+  /** Ends a wait after its slice; the tests' clock stands behind it. */
+  readonly wakeAfter: (ms: number, fire: () => void) => () => void;
+
+  constructor(database: MemoryDatabase, wakeAfter: (ms: number, fire: () => void) => () => void) {
+    this.database = database;
+    this.wakeAfter = wakeAfter;
+  }
+
+  announce(role: Role, notice: Notice): void {
+    for (const listener of this.listeners) queueMicrotask(() => listener(role, notice));
+  }
+}

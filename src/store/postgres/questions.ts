@@ -1,0 +1,56 @@
+import type pg from "pg";
+import { toHoldfastError } from "./sql-errors.js";
+
+/** Asks the database over a pool, each question with a deadline, and with errors of the catalogue. */
+export interface Questions {
+  readonly schema: string;
+  ask<Result>(doing: string, ask: (client: pg.PoolClient) => Promise<Result>, timeoutMs?: number): Promise<Result>;
+  /** The rows of one statement. */
+  rows<Row extends pg.QueryResultRow>(doing: string, text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+const askTimeoutMs = 10_000;
+/** For what takes as long as it takes: a migration. */
+export const noTimeout = 2 ** 31 - 1;
+
+/** `schema` is quoted already. */
+export function questionsOver(pool: pg.Pool, schema: string): Questions {
+  const questions: Questions = {
+    schema,
+    async ask(doing, ask, timeoutMs = askTimeoutMs) {
+      let client: pg.PoolClient | null = null;
+      let failed = false;
+      const asked = pool.connect().then((connected) => {
+        client = connected;
+        return ask(connected);
+      });
+      // Whatever the connection still carries: the pool drops it, also one that comes when nobody waits any more.
+      const release = (): void => client?.release(failed);
+      try {
+        return await answered(asked, timeoutMs);
+      } catch (error) {
+        failed = true;
+        throw toHoldfastError(error, doing);
+      } finally {
+        if (client === null) asked.then(release, release);
+        else release();
+      }
+    },
+    rows: (doing, text, values = []) =>
+      questions.ask(doing, async (client) => (await client.query<never>(text, [...values])).rows),
+  };
+  return questions;
+}
+
+async function answered<Result>(answer: Promise<Result>, timeoutMs: number): Promise<Result> {
+  let late: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    late = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms: timeout`)), timeoutMs);
+  });
+  answer.catch(() => undefined); // It may fail after nobody waits for it any more.
+  try {
+    return await Promise.race([answer, timeout]);
+  } finally {
+    clearTimeout(late);
+  }
+}
