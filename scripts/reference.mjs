@@ -12,54 +12,62 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const note = "<!-- Written by scripts/reference.mjs from the code. Change the code, then run it again. -->";
 
 /** Every page by its path, from the modules that it describes. */
-export function renderReference({ catalogue, foreignNames, snakeCase, errorsSource, ElectionMetrics, Registry }) {
+export function renderReference({ settings, errorsSource, ElectionMetrics, Registry }) {
   return {
-    "docs/reference/settings.md": renderSettings(catalogue, foreignNames, snakeCase),
+    "docs/reference/settings.md": renderSettings(settings),
     "docs/reference/errors.md": renderErrors(readErrors(errorsSource)),
     "docs/reference/metrics.md": renderMetrics(readMetrics(ElectionMetrics, Registry)),
   };
 }
 
-function renderSettings(catalogue, foreignNames, snakeCase) {
-  const sections = sectionsOf(catalogue, snakeCase).map(
-    ({ path, settings }) => `### \`[${path}]\`
+const settingColumns = ["setting", "in code", "in the environment", "default", "must be", "meaning"];
 
-${table(["setting", "in code", "default", "must be", "meaning"], settings)}`,
+/** `settings` is what src/config says of itself: its catalogue, the names from elsewhere, and how it names and shows things. */
+function renderSettings(settings) {
+  const sections = sectionsOf(settings, settings.catalogue).map(
+    ({ heading, doc, head = settingColumns, rows }) => `### \`${heading}\`\n\n${doc}${table(head, rows)}`,
   );
-  const foreign = Object.entries(foreignNames).map(([theirs, ours]) => [`\`${theirs}\``, `\`${ours}\``]);
+  const foreign = Object.entries(settings.foreignNames).map(([theirs, ours]) => [`\`${theirs}\``, `\`${ours}\``]);
   return `${note}
 
 # Settings
 
-\`createNode\` takes them as an object of sections, in camelCase, and reads no file and no environment. Errors name a setting
-in snake_case, as the first column does. An unknown key is an error that names the nearest one; a wrong value is an error
-that says what it must be. Either is \`BAD_SETTINGS\`, before anything is opened.
+\`holdfast serve\` reads \`holdfast.toml\` in the current directory, or the file that \`--service-config\` or
+\`HOLDFAST_SERVICE_CONFIG\` names, and then the environment, which overrides the file. [An example](../../examples/holdfast.toml)
+has every key. \`holdfast config check\` shows what a node would use, and where each value came from.
+
+\`createNode\` takes the same settings as an object of sections, in camelCase, and reads no file and no environment:
 
 \`\`\`js
 await createNode({ store: { url, poolSize: 10 }, cluster: { enabled: true, leaderElection: { takeover: "lease" } } });
 \`\`\`
 
+- An unknown key is an error that names the nearest one; a wrong value is an error that says what it must be. All of them are
+  told at once, a line each, as one \`BAD_SETTINGS\`, before anything is opened. Errors name a setting as the first column does,
+  or by its variable where it came from there.
+- In the environment lists are separated by commas, flags are \`true\`, \`false\`, \`1\` or \`0\`, and tables are JSON. A variable that
+  starts with \`HOLDFAST_\` and is no setting is an error, but for \`HOLDFAST_URL\`, \`HOLDFAST_TOKEN\`, \`HOLDFAST_SERVICE_CONFIG\`,
+  \`HOLDFAST_TEST_*\`, and what Kubernetes sets for a service that is called holdfast.
+- Numbers ending in \`_seconds\` are seconds; other durations are written \`"500ms"\`, \`"5s"\`, \`"1m"\`, \`"24h"\`, \`"7d"\`.
+- Secrets are never printed, logged or put into an error. The password, the webhook and the routing key are not taken from a
+  file at all; a URL with a password in it is.
+
 ## All of them
 
 ${sections.join("\n\n")}
 
-### \`[roles.<role>]\`
-
-${table(
-  ["setting", "in code", "default", "must be", "meaning"],
-  [
-    [
-      "`roles.<role>.lock_key`",
-      "`roles[role].lockKey`",
-      "a hash of schema, cluster and role",
-      "a whole number of 64 bits",
-      "Pins the key of the role's advisory lock. The same on every node, and another for every role.",
-    ],
-  ],
-)}
-
 \`createNode\` also takes \`store.pool\` (a \`pg.Pool\` of yours for fenced transactions and reads), \`logger\` (pino) and
 \`registry\` (prom-client).
+
+## What serving needs
+
+A node that binds a port, and \`holdfast config check\`, refuse further:
+
+- \`api.host\` off loopback without \`api.tls_cert\`, unless \`api.insecure_http = true\`.
+- A certificate, key or \`store.tls_ca\` that cannot be read.
+- An alert that notifies Slack or PagerDuty without the secret for it.
+
+Where \`api.public_url\` is empty, it is \`http(s)://hostname:port\`; where \`api.host\` is a loopback address, that address.
 
 ## Timings that must fit together
 
@@ -110,23 +118,47 @@ ${table(["theirs", "ours"], foreign)}
 }
 
 /** Sections in the order of the catalogue; a section within one follows it. */
-function sectionsOf(section, snakeCase, path = [], codePath = []) {
+function sectionsOf(settings, section, path = [], codePath = []) {
   const entries = Object.entries(section);
-  const settings = entries.filter(([, entry]) => isSetting(entry));
-  const own = {
-    path: path.join("."),
-    settings: settings.map(([key, setting]) => [
-      `\`${[...path, snakeCase(key)].join(".")}\``,
-      `\`${[...codePath, key].join(".")}\``,
-      `\`${JSON.stringify(setting.fallback)}\``,
-      mustBe(setting),
-      setting.doc,
-    ]),
-  };
+  const own = entries.filter(([, entry]) => isSetting(entry));
+  const rows = own.map(([key, setting]) =>
+    settingRow(settings, setting, [...path, settings.snakeCase(key)], [...codePath, key]),
+  );
   const inner = entries
     .filter(([, entry]) => !isSetting(entry))
-    .flatMap(([key, entry]) => sectionsOf(entry, snakeCase, [...path, snakeCase(key)], [...codePath, key]));
-  return settings.length > 0 ? [own, ...inner] : inner;
+    .flatMap(([key, entry]) => innerSections(settings, entry, [...path, settings.snakeCase(key)], [...codePath, key]));
+  return rows.length > 0 ? [{ heading: `[${path.join(".")}]`, doc: "", rows }, ...inner] : inner;
+}
+
+function innerSections(settings, entry, path, codePath) {
+  const name = path.join(".");
+  const code = codePath.join(".");
+  if (entry.kind === "tables") {
+    const [{ rows }] = sectionsOf(settings, entry.columns, [`${name}[]`], [`${code}[]`]);
+    const variable = `All of them as JSON in \`${settings.environmentName(name)}\`, with the names of the first column.`;
+    const doc = `${entry.doc} ${variable}\n\n`;
+    const withoutVariable = (cells) => cells.toSpliced(2, 1);
+    const head = withoutVariable(settingColumns);
+    return [{ heading: `[[${name}]]`, doc, head, rows: rows.map(withoutVariable) }];
+  }
+  if (entry.kind === "named") {
+    const [{ rows }] = sectionsOf(settings, entry.each, [name, entry.placeholder], [`${code}[role]`]);
+    return [{ heading: `[${name}.${entry.placeholder}]`, doc: `${entry.doc}\n\n`, rows }];
+  }
+  return sectionsOf(settings, entry, path, codePath);
+}
+
+function settingRow({ environmentName, showValue }, setting, path, codePath) {
+  const name = path.join(".");
+  const fallback = showValue(setting, setting.fallback);
+  return [
+    `\`${name}\``,
+    `\`${codePath.join(".")}\``,
+    `\`${environmentName(name)}\``,
+    setting.required ? "none" : fallback === "(not set)" ? "not set" : `\`${fallback}\``,
+    mustBe(setting),
+    setting.doc,
+  ];
 }
 
 function isSetting(entry) {
@@ -222,12 +254,17 @@ async function writeReference() {
   const built = spawnSync(process.execPath, ["scripts/build.mjs"], { cwd: root, stdio: "inherit" });
   if (built.status !== 0) process.exit(built.status ?? 1);
   const load = (path) => import(pathToFileURL(join(root, "dist", path)).href);
-  const { catalogue, foreignNames } = await load("config/catalogue.js");
-  const { snakeCase } = await load("config/read-settings.js");
+  const settings = {
+    ...(await load("config/catalogue.js")),
+    ...(await load("config/environment-name.js")),
+    ...(await load("config/foreign-names.js")),
+    ...(await load("config/setting.js")),
+    ...(await load("config/shape.js")),
+  };
   const { ElectionMetrics } = await load("telemetry/metrics.js");
   const { Registry } = await import("prom-client");
   const errorsSource = readFileSync(join(root, "src/errors.ts"), "utf8");
-  const pages = renderReference({ catalogue, foreignNames, snakeCase, errorsSource, ElectionMetrics, Registry });
+  const pages = renderReference({ settings, errorsSource, ElectionMetrics, Registry });
   for (const [path, page] of Object.entries(pages)) writeFileSync(join(root, path), page);
 }
 

@@ -27,3 +27,9 @@ export function listenHost(fallback: string, doc: string): Setting<string> {
     read: (given) => (typeof given === "string" && isHost(given) ? { value: given } : { mustBe }),
   };
 }
+
+/** Where a database is. Whoever puts a URL here, with a password in it, is not shown it again. */
+export function databaseHost(doc: string): Setting<string> {
+  const pattern = /^$|^\/[^\p{C}@]{0,4095}$|^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$|^::[A-Fa-f0-9.:]{1,45}$/u;
+  return { ...matching("", pattern, "a host name, an address, or the directory of a socket", doc), hidden: true };
+}

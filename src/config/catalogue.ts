@@ -1,4 +1,4 @@
-import { listenHost, publicUrl } from "./addresses.js";
+import { databaseHost, listenHost, publicUrl } from "./addresses.js";
 import {
   duration,
   environmentSecret,
@@ -37,7 +37,7 @@ export const catalogue = {
     electionUrl: secret(
       "A direct connection for beats and locks, where url goes through a pooler. Without it a crash behind a pooler costs the lease TTL.",
     ),
-    server: text("", "Host of the database server, or the directory of its socket."),
+    server: databaseHost("Host of the database server, or the directory of its socket."),
     port: integer(5432, { min: 1, max: 65_535 }, "Port of the database server."),
     database: text("", "Name of the database."),
     username: text("", "Role to log in as."),

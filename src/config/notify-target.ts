@@ -33,6 +33,6 @@ function parseTarget(written: string): NotifyTarget | null {
 
 /** As it was written, but for what is secret in it. */
 function showTarget(target: NotifyTarget): string {
-  if (target.kind === "webhook") return `webhook:${target.url}`;
+  if (target.kind === "webhook") return `webhook:${target.url.toString()}`;
   return target.kind === "slack" && target.channel !== null ? `slack:${target.channel}` : target.kind;
 }

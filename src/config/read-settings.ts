@@ -109,7 +109,7 @@ class SettingsReader {
       const values = this.section(columns, row, at);
       const named = this.within(at, "name");
       if (names.has(values.name) && !this.unreadable.has(named.path)) {
-        this.refuse(named, `${named.name} ("${values.name}") is used twice: give each its own.`);
+        this.refuse(named, `${named.name} (${shown(values.name)}) is used twice: give each its own.`);
       }
       names.add(values.name);
       return values;

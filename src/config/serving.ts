@@ -9,10 +9,12 @@ export function checkServing(config: Config): void {
   if (problems.length > 0) throw badSettings(problems);
 }
 
-function tlsFileProblems({ api }: Config): readonly string[] {
-  return [["api.tls_cert", api.tlsCert] as const, ["api.tls_key", api.tlsKey] as const].flatMap(([name, file]) =>
-    file === "" || isReadableFile(file) ? [] : [`${name} ("${file}") cannot be read.`],
-  );
+function tlsFileProblems({ api, store }: Config): readonly string[] {
+  return [
+    ["api.tls_cert", api.tlsCert] as const,
+    ["api.tls_key", api.tlsKey] as const,
+    ["store.tls_ca", store.tlsCa] as const,
+  ].flatMap(([name, file]) => (file === "" || isReadableFile(file) ? [] : [`${name} ("${file}") cannot be read.`]));
 }
 
 function plainHttpProblems({ api }: Config): readonly string[] {

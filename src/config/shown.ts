@@ -13,7 +13,7 @@ export function shown(value: unknown): string {
 }
 
 function showText(text: string): string {
-  return /\/\/[^/\s]*@/.test(text) ? "a URL with credentials" : cut(JSON.stringify(text));
+  return /:\/\/.*@/s.test(text) ? "a URL with credentials" : cut(JSON.stringify(text));
 }
 
 function cut(text: string): string {

@@ -76,8 +76,8 @@ function copyJson(given: unknown, depth: number): unknown {
   if (given === null || typeof given === "string" || typeof given === "boolean") return given;
   if (typeof given === "number") return Number.isFinite(given) ? given : undefined;
   if (typeof given !== "object" || depth >= 32) return undefined;
-  const plain = Array.isArray(given) || [Object.prototype, null].includes(Object.getPrototypeOf(given));
-  if (!plain) return undefined;
+  const kind: unknown = Object.getPrototypeOf(given);
+  if (!Array.isArray(given) && kind !== null && kind !== Object.prototype) return undefined;
   const entries = Object.entries(given).map(([key, value]) => [key, copyJson(value, depth + 1)] as const);
   if (entries.some(([, value]) => value === undefined)) return undefined;
   return Object.freeze(Array.isArray(given) ? entries.map(([, value]) => value) : Object.fromEntries(entries));

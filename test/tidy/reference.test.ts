@@ -4,7 +4,9 @@ import { pathToFileURL } from "node:url";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../src/config/catalogue.js";
+import { environmentName } from "../../src/config/environment-name.js";
 import { foreignNames } from "../../src/config/foreign-names.js";
+import { showValue } from "../../src/config/setting.js";
 import { snakeCase } from "../../src/config/shape.js";
 import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
 import { errorCodes } from "../../src/errors.js";
@@ -16,7 +18,8 @@ const script = pathToFileURL(join(repositoryRoot, "scripts/reference.mjs")).href
 const { renderReference } = (await import(script)) as { renderReference: (modules: Record<string, unknown>) => Pages };
 
 const errorsSource = readSource("src/errors.ts").text;
-const modules = { catalogue, foreignNames, snakeCase, errorsSource, ElectionMetrics, Registry };
+const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
+const modules = { settings, errorsSource, ElectionMetrics, Registry };
 const pages = renderReference(modules);
 
 describe("the reference", () => {
@@ -27,7 +30,7 @@ describe("the reference", () => {
   it("changes with the code, so that a drift shows", () => {
     const other = renderReference({
       ...modules,
-      foreignNames: { ...foreignNames, tempo: "cluster.heartbeat_seconds" },
+      settings: { ...settings, foreignNames: { ...foreignNames, tempo: "cluster.heartbeat_seconds" } },
     });
     expect(other["docs/reference/settings.md"]).not.toBe(pages["docs/reference/settings.md"]);
     expect(other["docs/reference/settings.md"]).toContain("`tempo`");

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type pg from "pg";
 import type { Config } from "../../config/config.js";
 import { isLocalServer, parseDatabaseUrl } from "../../config/database-url.js";
+import { HoldfastError } from "../../errors.js";
 
 /** How to reach the database, from the settings: a URL or its parts, and TLS by where the server is. */
 export function connectionOf(config: Config, url: string): pg.ClientConfig {
@@ -24,8 +25,16 @@ function tlsOf(config: Config, url: string): pg.ClientConfig["ssl"] | null {
     if (isLocalServer(host)) return false;
   }
   if (store.tls === "disable") return false;
-  const ca = store.tlsCa === "" ? {} : { ca: readFileSync(store.tlsCa, "utf8") };
+  const ca = store.tlsCa === "" ? {} : { ca: readAuthority(store.tlsCa) };
   return { ...ca, rejectUnauthorized: store.tls === "verify-full" };
+}
+
+function readAuthority(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new HoldfastError("BAD_SETTINGS", `store.tls_ca ("${file}") cannot be read.`, { cause: error });
+  }
 }
 
 /** How a user's pool reaches the database. The driver hides secrets from enumeration, so they are named. */
