@@ -38,7 +38,8 @@ const terms: LeaseTerms = { ttlMs: 5_000, onStall: "depose", takeover: "evidence
 
 /** A database that a test may do anything to, behind whichever store. */
 export interface StoreHarness extends AsyncDisposable {
-  open(): Promise<Store<unknown>>;
+  /** A store as this node uses it. */
+  open(node?: Pick<Holder, "nodeId" | "incarnation">): Promise<Store<unknown>>;
   /** Moves the database's clock on, or back, as far as any lease can tell. */
   advance(ms: number): Promise<void>;
   /** An administrator ends this session. */
@@ -86,7 +87,7 @@ export async function postgresHarness(): Promise<StoreHarness> {
     await withClient(database.url, (client) => client.query(sql, values));
   };
   return {
-    open: async () => {
+    open: async (node = { nodeId: "contract" as NodeId, incarnation: "contract-1" as Incarnation }) => {
       const connection = { connectionString: database.url };
       const store = new PostgresStore({
         connection,
@@ -97,7 +98,7 @@ export async function postgresHarness(): Promise<StoreHarness> {
         cluster: "contract",
         migrate: "auto",
         timing,
-        node: { nodeId: "contract" as NodeId, incarnation: "contract-1" as Incarnation },
+        node,
         warn: () => undefined,
       });
       stores.push(store);
@@ -141,8 +142,8 @@ export class Player implements AsyncDisposable {
   }
 
   static async join(harness: StoreHarness, name: string): Promise<Player> {
-    const store = await harness.open();
     const holder = { nodeId: name as NodeId, incarnation: `${name}-1` as Incarnation, url: `http://${name}` };
+    const store = await harness.open(holder);
     await store.ensureRoles([{ role, lockKey: null }]);
     await store.registry.join({
       ...holder,
