@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type ConfigOptions, resolveConfig } from "../../config/config.js";
+import { connectionOf } from "./connection.js";
+
+const directory = mkdtempSync(join(tmpdir(), "holdfast-connection-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const connection = (store: NonNullable<ConfigOptions["store"]>) => {
+  const config = resolveConfig({ store }, false);
+  return connectionOf(config, config.store.url.reveal());
+};
+
+describe("a connection", () => {
+  it("is made from a URL, or from its parts, with the password beside them", () => {
+    const url = "postgres://me@localhost/app";
+    expect(connection({ url, password: "hush" })).toEqual({ connectionString: url, password: "hush", ssl: false });
+    expect(connection({ server: "localhost", database: "app", username: "me" })).toEqual({
+      host: "localhost",
+      port: 5432,
+      database: "app",
+      user: "me",
+      ssl: false,
+    });
+  });
+
+  it.each(["localhost", "127.0.0.1", "::1", "/var/run/postgresql"])("is plain by default on %s", (server) => {
+    expect(connection({ server }).ssl).toBe(false);
+    expect(connection({ server, tls: "require" }).ssl).toEqual({ rejectUnauthorized: false });
+  });
+
+  it.each(["db.example", "127.0.0.1.example"])("checks whom it talks to on %s", (server) => {
+    expect(connection({ server }).ssl).toEqual({ rejectUnauthorized: true });
+  });
+
+  it("leaves TLS to the URL where that says something and the settings do not", () => {
+    const url = "postgres://db.example/app?sslmode=require";
+    expect(connection({ url })).not.toHaveProperty("ssl");
+    expect(connection({ url, tls: "verify-full" }).ssl).toEqual({ rejectUnauthorized: true });
+  });
+
+  it("trusts the authority in a file, which must be readable", () => {
+    const tlsCa = join(directory, "ca.pem");
+    expect(() => connection({ server: "db.example", tlsCa })).toThrow(`store.tls_ca ("${tlsCa}") cannot be read.`);
+    writeFileSync(tlsCa, "an authority");
+    expect(connection({ server: "db.example", tlsCa }).ssl).toEqual({ ca: "an authority", rejectUnauthorized: true });
+  });
+});
