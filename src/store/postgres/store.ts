@@ -21,6 +21,7 @@ import type {
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
+import { ensureLeaseRow } from "./lease-row.js";
 import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
 import { noTimeout, type Questions, questionsOver } from "./questions.js";
@@ -101,9 +102,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
 
   async ensureRoles(roles: readonly RoleOrder[]): Promise<void> {
     await this.questions.ask("adding a role", async (client) => {
-      for (const { role, lockKey } of roles) {
-        await client.query(`select ${this.schema}.ensure_role($1, $2)`, [role, lockKey?.toString() ?? null]);
-      }
+      for (const order of roles) await ensureLeaseRow(client, this.schema, order, this.options.timing.ttlMs);
     });
   }
 
