@@ -19,6 +19,7 @@ const logger = pino(
 const terms = new Map();
 const gates = new Map();
 let finishWrite = () => undefined;
+let inFlight = null;
 
 const works = {
   idle: () => undefined,
@@ -100,6 +101,18 @@ const commands = {
     };
     for (let client = 0; client < clients; client += 1)
       loop().catch((/** @type {unknown} */ error) => say({ kind: "loadEnded", ...errorOf(error) }));
+  },
+  /** Work that a drain has to wait for, until `leaveWork`. */
+  enterWork: (node) => {
+    inFlight = node.work.enter();
+  },
+  leaveWork: () => inFlight[Symbol.dispose](),
+  /** The owner of the listener has a handler for its errors, so the process lives on. */
+  throwWhenDraining: (node) => {
+    process.on("uncaughtException", ({ message }) => say({ kind: "uncaught", message }));
+    node.on("draining", () => {
+      throw new Error("the listener failed");
+    });
   },
   drain: (node) => node.drain(),
   close: (node) => node.close(),

@@ -34,6 +34,7 @@ export interface Report {
     | "log"
     | "written"
     | "loadEnded"
+    | "uncaught"
     | "reply";
   readonly at: bigint;
   readonly role?: string;
