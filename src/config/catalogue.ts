@@ -16,7 +16,7 @@ import {
 import { alertColumns, cronColumns } from "./tables.js";
 
 /** What a node may do beside leading. */
-export const nodeRoles = ["gateway", "function", "worker", "scheduler"] as const;
+const nodeRoles = ["gateway", "function", "worker", "scheduler"] as const;
 
 const capability = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/;
 const capabilitiesMustBe =
