@@ -1,0 +1,40 @@
+import { Command } from "commander";
+import { describeConfig, type SettingRow } from "../../config/describe-config.js";
+import { loadConfig } from "../../config/load-config.js";
+import { checkServing } from "../../config/serving.js";
+import type { CommandLine } from "../command-line.js";
+import { type DatabaseOptions, withDatabaseOptions } from "../database-options.js";
+import { lookOf, printJson, printLines } from "../print.js";
+import { type Column, renderTable } from "../table.js";
+
+interface CheckOptions extends DatabaseOptions {
+  readonly json?: boolean;
+}
+
+export function configCommand(cli: CommandLine): Command {
+  return new Command("config").description("the settings").addCommand(checkCommand(cli));
+}
+
+function checkCommand(cli: CommandLine): Command {
+  return withDatabaseOptions(new Command("check"))
+    .description("read and check the settings as a serving node would, and show them with where each comes from")
+    .option("--json", "print them as JSON")
+    .action((options: CheckOptions) => {
+      const loaded = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
+      checkServing(loaded.config);
+      const settings = describeConfig(loaded.config, loaded.sources);
+      if (options.json === true) return printJson(cli, { ok: true, file: loaded.file, settings });
+      const from = loaded.file === null ? "no file, and the environment" : `${loaded.file} and the environment`;
+      printLines(cli, [
+        ...renderTable(columns, settings, lookOf(cli)),
+        "",
+        `These settings are sound. They come from ${from}.`,
+      ]);
+    });
+}
+
+const columns: readonly Column<SettingRow>[] = [
+  { title: "setting", cell: (row) => row.key, tone: (row) => (row.source === "default" ? "dim" : null) },
+  { title: "value", cell: (row) => row.value },
+  { title: "from", cell: (row) => row.source, tone: (row) => (row.source === "default" ? "dim" : "good"), whole: true },
+];

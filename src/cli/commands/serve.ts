@@ -1,0 +1,32 @@
+import { Command } from "commander";
+import { loadConfig } from "../../config/load-config.js";
+import { checkServing } from "../../config/serving.js";
+import { type CommandLine, Ended } from "../command-line.js";
+import { watchForEnding } from "../ending.js";
+import { paintFor } from "../paint.js";
+import { createLog } from "../pretty-log.js";
+import { serve } from "../serving.js";
+
+interface ServeOptions {
+  readonly serviceConfig?: string;
+}
+
+export function serveCommand(cli: CommandLine): Command {
+  return new Command("serve")
+    .description("run one node; without settings a single one on the embedded PostgreSQL")
+    .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
+    .action(async (options: ServeOptions) => {
+      const { config, sources } = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
+      checkServing(config);
+      const stated = Object.hasOwn(sources, "log.format");
+      const pretty = stated ? config.log.format === "pretty" : cli.stdout.isTTY;
+      const log = createLog(config, { output: cli.stdout, pretty, paint: paintFor(cli.stdout, cli.env) });
+      const ending = watchForEnding(cli);
+      try {
+        const exitCode = await serve(config, log, ending);
+        if (exitCode !== 0) throw new Ended(exitCode);
+      } finally {
+        ending[Symbol.dispose]();
+      }
+    });
+}

@@ -1,0 +1,188 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { accessRoles, type Grant, grantable } from "../../access/permission.js";
+import type { TokenRow } from "../../access/token.js";
+import type { Duration } from "../../config/duration.js";
+import { HoldfastError } from "../../errors.js";
+import type { ListAnswer, TokenAnswer } from "../cluster-answers.js";
+import type { CommandLine } from "../command-line.js";
+import { type DatabaseOptions, localActor, withDatabaseOptions, withMaintenance } from "../database-options.js";
+import { formatAgo, formatMoment } from "../elapsed.js";
+import { asDuration, clientOf, type NodeOptions, withNodeOptions } from "../node-options.js";
+import { oneLine } from "../paint.js";
+import { lookOf, printJson, printLines } from "../print.js";
+import { type Column, renderTable } from "../table.js";
+
+interface TokenOptions extends NodeOptions, DatabaseOptions {
+  readonly direct?: boolean;
+  readonly json?: boolean;
+}
+
+export function tokenCommand(cli: CommandLine): Command {
+  return new Command("token")
+    .description("who may do what")
+    .addCommand(createCommand(cli))
+    .addCommand(listCommand(cli))
+    .addCommand(revokeCommand(cli));
+}
+
+/** Through a node, or past all of them: that is how the first token is made, and how a lost one is replaced. */
+function withTokenOptions(command: Command): Command {
+  return withDatabaseOptions(withNodeOptions(command))
+    .option("--direct", "straight in the database, by the settings; that is how the first token is made")
+    .option("--json", "print the answer as JSON");
+}
+
+interface CreateOptions extends TokenOptions {
+  readonly name: string;
+  readonly role: (typeof accessRoles)[number];
+  readonly grant?: readonly Grant[];
+  readonly expires?: Duration;
+}
+
+interface Created {
+  readonly token: TokenAnswer;
+  readonly secret: string;
+}
+
+function createCommand(cli: CommandLine): Command {
+  return withTokenOptions(new Command("create"))
+    .description("make a token; its secret is printed once, alone on standard output")
+    .requiredOption("--name <name>", "who will use it; the audit shows it", asTokenName)
+    .addOption(new Option("--role <role>", "what it may do").choices(accessRoles).makeOptionMandatory())
+    .option("--grant <permission>", `beside the role: ${grantable.join(" or ")} (repeatable)`, asGrant)
+    .option("--expires <duration>", 'after so long, such as "30d"; never by default', asLifetime)
+    .action(async (options: CreateOptions) => {
+      const created = await (options.direct === true ? createDirectly(cli, options) : createThroughNode(cli, options));
+      if (options.json === true) return printJson(cli, created);
+      const { id, name, role, expires_at: until } = created.token;
+      const end = until === null ? "never expires" : `expires ${formatMoment(until)}`;
+      cli.stderr.write(`Token ${id} of "${oneLine(name)}" (${role}) ${end}. This is its secret; it is shown once:\n`);
+      cli.stdout.write(`${created.secret}\n`);
+    });
+}
+
+async function createDirectly(cli: CommandLine, options: CreateOptions): Promise<Created> {
+  const { name, role, grant: grants = [], expires } = options;
+  const wish = { name, role, grants, lifetimeMs: expires?.ms ?? null };
+  return await withMaintenance(cli, options, async (maintenance) => {
+    const { token, secret } = await maintenance.createToken(wish, localActor());
+    return { token: showToken(token), secret };
+  });
+}
+
+async function createThroughNode(cli: CommandLine, options: CreateOptions): Promise<Created> {
+  const { name, role, grant: grants = [], expires } = options;
+  const lifetime = expires === undefined ? {} : { expires_in_seconds: Math.max(1, Math.round(expires.ms / 1000)) };
+  const client = clientOf(cli, options);
+  return await hintingAtDirect(() => client.post<Created>("/tokens", { body: { name, role, grants, ...lifetime } }));
+}
+
+async function hintingAtDirect<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== "NODE_AWAY") throw error;
+    throw new HoldfastError("NODE_AWAY", `${error.message} Without a node: --direct.`, { cause: error });
+  }
+}
+
+function listCommand(cli: CommandLine): Command {
+  return withTokenOptions(new Command("list"))
+    .description("every token, revoked and expired ones too; never a secret")
+    .action(async (options: TokenOptions) => {
+      const answer = await readTokens(cli, options);
+      if (options.json === true) return printJson(cli, answer);
+      const { now, ...look } = lookOf(cli);
+      const lines =
+        answer.items.length === 0 ? ["There is no token."] : renderTable(columnsAt(now), answer.items, look);
+      printLines(cli, lines);
+    });
+}
+
+async function readTokens(cli: CommandLine, options: TokenOptions): Promise<ListAnswer<TokenAnswer>> {
+  if (options.direct === true) {
+    const tokens = await withMaintenance(cli, options, (maintenance) => maintenance.tokens());
+    return { items: tokens.toReversed().map(showToken), next_cursor: null };
+  }
+  const client = clientOf(cli, options);
+  return await hintingAtDirect(() => client.get<ListAnswer<TokenAnswer>>("/tokens?limit=1000"));
+}
+
+function columnsAt(now: number): readonly Column<TokenAnswer>[] {
+  const stateOf = (token: TokenAnswer): "valid" | "revoked" | "expired" => {
+    if (token.revoked_at !== null) return "revoked";
+    return token.expires_at !== null && token.expires_at <= now ? "expired" : "valid";
+  };
+  return [
+    { title: "id", cell: (token) => token.id, whole: true },
+    { title: "name", cell: (token) => token.name },
+    { title: "role", cell: (token) => token.role, whole: true },
+    { title: "grants", cell: (token) => token.grants.join(", ") || "-" },
+    { title: "state", cell: stateOf, tone: (token) => (stateOf(token) === "valid" ? "good" : "dim"), whole: true },
+    { title: "expires", cell: (token) => formatMoment(token.expires_at) },
+    { title: "created", cell: (token) => formatAgo(token.created_at, now) },
+    { title: "by", cell: (token) => token.created_by },
+  ];
+}
+
+function revokeCommand(cli: CommandLine): Command {
+  return withTokenOptions(new Command("revoke"))
+    .description("take a token back; every node knows within one beat")
+    .argument("<id>", 'the token\'s id, as "holdfast token list" shows it')
+    .action(async (id: string, options: TokenOptions) => {
+      const token = await (options.direct === true
+        ? revokeDirectly(cli, id, options)
+        : revokeThroughNode(cli, id, options));
+      if (options.json === true) printJson(cli, { token });
+      else printLines(cli, [`Token ${token.id} of "${oneLine(token.name)}" is revoked.`]);
+    });
+}
+
+async function revokeDirectly(cli: CommandLine, id: string, options: TokenOptions): Promise<TokenAnswer> {
+  return await withMaintenance(cli, options, async (maintenance) =>
+    showToken(await maintenance.revokeToken(id, localActor())),
+  );
+}
+
+async function revokeThroughNode(cli: CommandLine, id: string, options: TokenOptions): Promise<TokenAnswer> {
+  const client = clientOf(cli, options);
+  const path = `/tokens/${encodeURIComponent(id)}`;
+  return (await hintingAtDirect(() => client.delete<{ readonly token: TokenAnswer }>(path))).token;
+}
+
+/** The same as a node would answer. */
+function showToken(token: TokenRow): TokenAnswer {
+  const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
+  return {
+    id: token.id,
+    name: token.name,
+    role: token.role,
+    grants: token.grants,
+    created_at: token.createdAt / 1000,
+    created_by: token.createdBy,
+    expires_at: seconds(token.expiresAt),
+    revoked_at: seconds(token.revokedAt),
+  };
+}
+
+function asTokenName(text: string): string {
+  if (!/^(?!anyone$)(?=\S)[^\p{C}]{1,100}(?<=\S)$/u.test(text)) {
+    throw new InvalidArgumentError('It must be 1 to 100 printable characters, and not "anyone".');
+  }
+  return text;
+}
+
+function asGrant(text: string, before: readonly Grant[] = []): readonly Grant[] {
+  const grant = grantable.find((each) => each === text);
+  if (grant === undefined) throw new InvalidArgumentError(`It must be ${grantable.join(" or ")}.`);
+  return [...new Set([...before, grant])];
+}
+
+const tenYearsMs = 10 * 365 * 86_400_000;
+
+function asLifetime(text: string): Duration {
+  const lifetime = asDuration(text);
+  if (lifetime.ms < 1000 || lifetime.ms > tenYearsMs)
+    throw new InvalidArgumentError("It must be from 1 s to ten years.");
+  return lifetime;
+}

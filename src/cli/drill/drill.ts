@@ -1,0 +1,151 @@
+import { HoldfastError } from "../../errors.js";
+import type { ListAnswer, RoleAnswer, TransitionAnswer } from "../cluster-answers.js";
+import type { NodeClient } from "../node-client.js";
+import { checkProcess, send } from "./leader-process.js";
+import { rolePath, type Scene } from "./scene.js";
+import { type Sight, TakeoverWatch, untilStandby } from "./takeover.js";
+import type { DrillReport, Timeline } from "./timeline.js";
+
+export type DrillKind = DrillReport["kind"];
+
+export interface Drill {
+  readonly kind: DrillKind;
+  readonly scene: Scene;
+  /** Any node of the cluster; the leader itself is not asked after the blow. */
+  readonly client: NodeClient;
+  readonly timeline: Timeline;
+  readonly timeoutMs: number;
+  /** Somebody pressed Ctrl-C. */
+  readonly interrupted: AbortSignal;
+}
+
+/** A node waits no longer for another one to act. */
+const longestAskMs = 60_000;
+
+/** Whether the drill can be done from here: before anything is asked or done. */
+export function checkDrill(kind: DrillKind, { leader, role, standbys }: Scene, force: boolean): void {
+  if (kind !== "clean") {
+    checkProcess({ nodeId: leader.node_id, host: leader.host, pid: leader.pid, startedAt: leader.started_at });
+  }
+  if (standbys.length === 0 && !force) {
+    const message = `No other node stands by for "${role}", so the drill would be an outage: start one, or add --force.`;
+    throw new HoldfastError("REFUSED", message);
+  }
+}
+
+/** Does it, and measures from the moment of the blow. A frozen leader runs again however this ends. */
+export async function runDrill(drill: Drill): Promise<DrillReport> {
+  const { scene, timeline, kind } = drill;
+  await checkStillLeads(drill);
+  const watch = new TakeoverWatch(scene);
+  const limit = AbortSignal.timeout(drill.timeoutMs);
+  const signal = AbortSignal.any([drill.interrupted, limit]);
+  try {
+    await watch.warm(signal);
+    const sight = await strikeAndWait(drill, watch, signal);
+    const account = await accountOf(drill, sight);
+    const tookMs = timeline.add(
+      `${sight.nodeId} answers as leader, epoch ${sight.epoch}${account === null ? "" : ` (${account.reason})`}`,
+      sight.at,
+    );
+    for (const follower of await watch.followers(signal)) {
+      timeline.add(`${follower.nodeId} follows it`, Math.max(follower.at, sight.at));
+    }
+    if (kind === "stall") await wake(drill, signal);
+    return {
+      kind,
+      role: scene.role,
+      oldLeader: scene.leader.node_id,
+      newLeader: sight.nodeId,
+      oldEpoch: scene.epoch,
+      newEpoch: sight.epoch,
+      events: timeline.events,
+      databaseGapMs: account === null || account.gap_seconds === null ? null : account.gap_seconds * 1000,
+      tookMs,
+    };
+  } catch (error) {
+    drill.interrupted.throwIfAborted();
+    if (limit.aborted) throw overdue(drill);
+    throw error;
+  } finally {
+    if (kind === "stall" && timeline.isStruck) resumeQuietly(scene);
+    await watch.stop();
+  }
+}
+
+/** The scene was read a while ago: a person may have thought about the question. */
+async function checkStillLeads({ scene, client }: Drill): Promise<void> {
+  const { url, node_id: nodeId } = scene.leader;
+  const now = await (url === null ? client : client.at(url)).get<RoleAnswer>(rolePath(scene.role));
+  if (now.leader_id === nodeId && now.leader_epoch === scene.epoch) return;
+  throw new HoldfastError(
+    "REFUSED",
+    `"${nodeId}" no longer leads "${scene.role}" under epoch ${scene.epoch}: try again.`,
+  );
+}
+
+async function strikeAndWait(drill: Drill, watch: TakeoverWatch, signal: AbortSignal): Promise<Sight> {
+  const { kind, scene, client, timeline, timeoutMs } = drill;
+  const { node_id: nodeId, pid } = scene.leader;
+  const led = `which led under epoch ${scene.epoch}`;
+  if (kind === "clean") {
+    timeline.strike(`${nodeId} is asked to step down, ${led}`);
+    const path = `/cluster/leaders/${encodeURIComponent(scene.role)}/step-down?wait_ms=${Math.min(timeoutMs, longestAskMs)}`;
+    const [sight] = await Promise.all([
+      watch.leader(signal),
+      client.post(path, { timeoutMs: timeoutMs + 1_000, signal }),
+    ]);
+    return sight;
+  }
+  const name = kind === "crash" ? "SIGKILL" : "SIGSTOP";
+  timeline.strike(`${name} to ${nodeId} (pid ${pid}), ${led}`);
+  send(pid, name, nodeId);
+  return await watch.leader(signal);
+}
+
+/** A frozen leader wakes up and has to find out that it no longer leads. */
+async function wake({ scene, client, timeline }: Drill, signal: AbortSignal): Promise<void> {
+  const { node_id: nodeId, pid, url } = scene.leader;
+  timeline.add(`SIGCONT to ${nodeId} (pid ${pid})`);
+  send(pid, "SIGCONT", nodeId);
+  if (url === null) return;
+  const answer = await untilStandby(client.at(url), scene.role, signal);
+  const successor = answer.leader_epoch === null ? "" : `, and knows of epoch ${answer.leader_epoch}`;
+  timeline.add(`${nodeId} answers as standby${successor}: it is fenced`);
+}
+
+function resumeQuietly({ leader: { pid } }: Scene): void {
+  try {
+    process.kill(pid, "SIGCONT");
+  } catch {
+    // It has ended meanwhile: nothing is left frozen.
+  }
+}
+
+const accountLooks = 20;
+
+/** The database's own account of the takeover, from whoever still answers. */
+async function accountOf({ scene, client }: Drill, sight: Sight): Promise<TransitionAnswer | null> {
+  const successor = scene.standbys.find(({ nodeId }) => nodeId === sight.nodeId)?.client ?? client;
+  const path = `/cluster/history?role=${encodeURIComponent(scene.role)}&limit=20`;
+  for (let look = 0; look < accountLooks; look += 1) {
+    try {
+      const { items } = await successor.get<ListAnswer<TransitionAnswer>>(path);
+      const found = items.find(({ event, epoch }) => event === "elected" && epoch === sight.epoch);
+      if (found !== undefined) return found;
+    } catch (error) {
+      // The takeover was seen and measured; that nobody tells its reason does not undo it.
+      if (!(error instanceof HoldfastError)) throw error;
+    }
+  }
+  return null;
+}
+
+function overdue({ kind, scene, timeoutMs }: Drill): HoldfastError {
+  const hint =
+    kind === "stall" ? ' With on_stall = "hold" a frozen leader keeps the role; see "holdfast config check".' : "";
+  return new HoldfastError(
+    "REFUSED",
+    `The takeover of "${scene.role}" was not over within ${timeoutMs / 1000} s: see "holdfast cluster leaders" and the nodes' logs.${hint}`,
+  );
+}

@@ -1,0 +1,50 @@
+import { CommanderError } from "commander";
+import { HoldfastError } from "../errors.js";
+import { Ended } from "./command-line.js";
+import { oneLine } from "./paint.js";
+
+/** What a failed command leaves: an exit code, and lines that say what is wrong and what to do. */
+export interface Failure {
+  readonly exitCode: number;
+  readonly lines: readonly string[];
+}
+
+const usageExit = 2;
+const failedExit = 1;
+
+export function failureOf(error: unknown, verbose: boolean): Failure {
+  const failure = judge(error);
+  const stack = verbose && failure.lines.length > 0 ? stackOf(error) : [];
+  return { ...failure, lines: [...failure.lines.map((line) => `holdfast: ${line}`), ...stack] };
+}
+
+function judge(error: unknown): Failure {
+  if (error instanceof Ended) return { exitCode: error.exitCode, lines: [] };
+  if (error instanceof CommanderError) return judgeUsage(error);
+  if (error instanceof HoldfastError) {
+    const { problems } = error.details;
+    const messages = Array.isArray(problems) ? problems.map(String) : [error.message];
+    return { exitCode: error.exitCode, lines: messages.map((message) => `${oneLine(message)} [${error.code}]`) };
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const hint = "This was not expected; --verbose shows where it came from.";
+  return { exitCode: failedExit, lines: [`${oneLine(message)}. ${hint} [INTERNAL]`] };
+}
+
+/** Help and version are errors to commander too; it has printed them by then. */
+function judgeUsage(error: CommanderError): Failure {
+  if (error.exitCode === 0) return { exitCode: 0, lines: [] };
+  if (error.code === "commander.help") return { exitCode: usageExit, lines: [] };
+  const message = oneLine(error.message.replace(/^error: /, "").replaceAll("'", '"'));
+  const sentence = /[.?)]$/.test(message) ? message : `${message}.`;
+  const hinted = sentence.replace(/ \(Did you mean (.*)\?\)$/, ". Did you mean $1?");
+  return { exitCode: usageExit, lines: [`${hinted} [USAGE]`] };
+}
+
+function stackOf(error: unknown): readonly string[] {
+  const lines: string[] = [];
+  for (let at: unknown = error; at instanceof Error && lines.length < 200; at = at.cause) {
+    lines.push(...(lines.length > 0 ? ["caused by:"] : []), ...(at.stack ?? at.message).split("\n"));
+  }
+  return lines;
+}

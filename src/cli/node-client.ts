@@ -1,0 +1,157 @@
+import { type ErrorCode, errorCodes, HoldfastError } from "../errors.js";
+import { oneLine } from "./paint.js";
+
+export interface NodeClientOptions {
+  readonly url: string;
+  readonly token: string | null;
+  readonly timeoutMs?: number;
+}
+
+export interface Asked {
+  readonly body?: unknown;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const usualTimeoutMs = 10_000;
+
+/** Talks to one node over HTTP. What it answers as an error comes out as the same error here. */
+export class NodeClient {
+  readonly url: string;
+  private readonly token: string | null;
+  private readonly timeoutMs: number;
+
+  constructor({ url, token, timeoutMs = usualTimeoutMs }: NodeClientOptions) {
+    this.url = url.replace(/\/+$/, "");
+    this.token = token;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** The same caller at another node of the cluster. */
+  at(url: string, timeoutMs = this.timeoutMs): NodeClient {
+    return new NodeClient({ url, token: this.token, timeoutMs });
+  }
+
+  get<Answer>(path: string, asked: Asked = {}): Promise<Answer> {
+    return this.ask<Answer>("GET", path, asked);
+  }
+
+  post<Answer>(path: string, asked: Asked = {}): Promise<Answer> {
+    return this.ask<Answer>("POST", path, { body: {}, ...asked });
+  }
+
+  delete<Answer>(path: string, asked: Asked = {}): Promise<Answer> {
+    return this.ask<Answer>("DELETE", path, asked);
+  }
+
+  private async ask<Answer>(method: string, path: string, { body, timeoutMs = this.timeoutMs, signal }: Asked) {
+    const limit = AbortSignal.timeout(timeoutMs);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${this.url}${path}`, {
+        method,
+        // Whoever redirects is no node, and gets no token.
+        redirect: "manual",
+        headers: {
+          accept: "application/json",
+          ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+      });
+      text = await response.text();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.away(limit.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error), error);
+    }
+    return this.read<Answer>(response, text);
+  }
+
+  private read<Answer>(response: Response, text: string): Answer {
+    if (response.status === 204) return null as Answer;
+    const answer = parse(text);
+    if (answer === undefined) throw this.stranger(response);
+    if (response.ok) {
+      if (!response.headers.has("x-holdfast-node")) throw this.stranger(response);
+      return answer as Answer;
+    }
+    const failure = failureOf(answer);
+    if (failure === null) throw this.stranger(response);
+    throw failure;
+  }
+
+  private away(reason: string, cause: unknown): HoldfastError {
+    const message =
+      `No node answers at ${this.url} (${reason}): start one with "holdfast serve", ` +
+      "or name another with --url or HOLDFAST_URL.";
+    return new HoldfastError("NODE_AWAY", message, { cause });
+  }
+
+  private stranger(response: Response): HoldfastError {
+    const kind = response.headers.get("content-type") ?? "nothing";
+    return new HoldfastError(
+      "NODE_AWAY",
+      `What answers at ${this.url} is no Holdfast node (HTTP ${response.status}, ${oneLine(kind)}): check --url or HOLDFAST_URL.`,
+    );
+  }
+}
+
+function parse(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface ErrorAnswer {
+  readonly error?: unknown;
+  readonly message?: unknown;
+  readonly leader_id?: unknown;
+  readonly leader_url?: unknown;
+}
+
+/** The error that the node answered with; null where it is none of ours. */
+function failureOf(answer: ErrorAnswer): HoldfastError | null {
+  const code = errorCodes.find((known) => known === answer.error);
+  if (code === undefined) return null;
+  const message =
+    typeof answer.message === "string" ? answer.message : (leaderHint(code, answer) ?? `It says ${code}.`);
+  const wayOut = waysOut[code];
+  return new HoldfastError(code, wayOut === undefined ? message : `${message} ${wayOut}`, {
+    details: { answer },
+  });
+}
+
+const waysOut: Partial<Record<ErrorCode, string>> = {
+  UNAUTHORIZED: "Set HOLDFAST_TOKEN, or name a file with --token-file.",
+};
+
+function leaderHint(code: ErrorCode, { leader_id: id, leader_url: url }: ErrorAnswer): string | null {
+  if (code !== "NOT_LEADER") return null;
+  if (typeof id !== "string") return "This node does not lead, and no leader is known: try again in a moment.";
+  return `This node does not lead; "${id}" does${typeof url === "string" ? `, at ${url}: use --url ${url}` : ""}.`;
+}
+
+/** fetch wraps what happened in a failure that says nothing. */
+function reasonOf(error: unknown): string {
+  let innermost = error;
+  while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
+  const { code } = innermost as { readonly code?: unknown };
+  if (typeof code === "string" && Object.hasOwn(reasons, code)) return reasons[code] ?? code;
+  return oneLine(innermost instanceof Error ? innermost.message || String(code) : String(innermost));
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the name of the host cannot be resolved now",
+  EHOSTUNREACH: "host unreachable",
+  ENETUNREACH: "network unreachable",
+  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+  UND_ERR_SOCKET: "connection closed",
+};

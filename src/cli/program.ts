@@ -1,0 +1,47 @@
+import { Command } from "commander";
+import { version } from "../version.js";
+import type { CommandLine } from "./command-line.js";
+import { clusterCommand } from "./commands/cluster.js";
+import { configCommand } from "./commands/config.js";
+import { drillCommand } from "./commands/drill.js";
+import { leaderCommand } from "./commands/leader.js";
+import { migrateCommand } from "./commands/migrate.js";
+import { nodeCommand } from "./commands/node.js";
+import { serveCommand } from "./commands/serve.js";
+import { tokenCommand } from "./commands/token.js";
+
+/** Every command there is. */
+export function createProgram(cli: CommandLine): Command {
+  const program = new Command("holdfast")
+    .description("High availability for a Node.js service on the PostgreSQL it already has.")
+    .version(version, "-V, --version", "print the version")
+    .addCommand(serveCommand(cli))
+    .addCommand(migrateCommand(cli))
+    .addCommand(clusterCommand(cli))
+    .addCommand(nodeCommand(cli))
+    .addCommand(leaderCommand(cli))
+    .addCommand(drillCommand(cli))
+    .addCommand(configCommand(cli))
+    .addCommand(tokenCommand(cli));
+  return settle(program, cli);
+}
+
+/** What holds for each command, however deep: commander passes settings on only to commands that it makes itself. */
+function settle(command: Command, cli: CommandLine): Command {
+  command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => cli.stdout.write(text),
+      writeErr: (text) => cli.stderr.write(text),
+      // The message comes with the error, and is printed where all errors are.
+      outputError: () => undefined,
+      getOutHelpWidth: () => (cli.stdout.isTTY ? cli.stdout.columns : 100),
+      getErrHelpWidth: () => (cli.stderr.isTTY ? cli.stderr.columns : 100),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .helpOption("-h, --help", "print what the command takes")
+    .option("--verbose", "add the stack to errors");
+  for (const inner of command.commands) settle(inner, cli);
+  return command;
+}

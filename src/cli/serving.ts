@@ -1,0 +1,90 @@
+import type { Logger } from "pino";
+import type { Config } from "../config/config.js";
+import { HoldfastError } from "../errors.js";
+import type { HoldfastNode } from "../holdfast-node.js";
+import { within } from "../lifecycle/retry.js";
+import { type PostgresTransaction, startNode } from "../node.js";
+import { type RunningServer, startServer } from "../server/serve.js";
+import type { Ending, EndingWatch } from "./ending.js";
+
+type Node = HoldfastNode<PostgresTransaction>;
+
+/** A node that has failed gets this long to give up its roles and say goodbye; its sessions end with the process anyway. */
+const crashPatienceMs = 2_000;
+/** Beside the drain itself: releasing, leaving, closing connections. */
+const closePatienceMs = 15_000;
+
+/** Runs one node until it is asked to end, and answers with the exit code. */
+export async function serve(config: Config, log: Logger, ending: EndingWatch): Promise<number> {
+  const atOnce = ending.second.then((signal) => {
+    log.warn(`second signal (${signal}): stopping at once, whatever is under way`);
+    return 1;
+  });
+  return await Promise.race([atOnce, serveUntil(config, log, ending.first)]);
+}
+
+async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>): Promise<number> {
+  const node = await startNode(config, { log, serves: true });
+  const unusable = new Promise<HoldfastError>((resolve) => node.once("failed", resolve));
+  let server: RunningServer | null = null;
+  try {
+    if (contends(config)) node.role(config.primaryRole);
+    server = await startServer(node);
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
+  log.info({ node_id: node.id, url: server.url }, `listening at ${server.url}`);
+  const why = await Promise.race([ending, unusable]);
+  if (why instanceof HoldfastError) {
+    await stopSoon(node, server);
+    throw why;
+  }
+  if (why.kind === "crash") {
+    log.fatal({ err: why.error, node_id: node.id }, "an error got past everybody: this node stops");
+    await stopSoon(node, server);
+    return 1;
+  }
+  return await stopInOrder(config, { node, server, log, signal: why.signal });
+}
+
+/** A node without the scheduler's room leads nothing by itself. */
+function contends({ cluster, primaryRole }: Config): boolean {
+  if (!cluster.leaderElection.enabled) return false;
+  return primaryRole !== "scheduler" || cluster.roles.includes("scheduler");
+}
+
+/** Not ready and no new work; what is under way ends; the roles are given up; the node leaves; and only then the port closes. */
+async function stopInOrder(
+  config: Config,
+  { node, server, log, signal }: { node: Node; server: RunningServer; log: Logger; signal: NodeJS.Signals },
+): Promise<number> {
+  const { drainTimeoutSeconds } = config.shutdown;
+  log.info(
+    { node_id: node.id, under_way: node.work.count },
+    `${signal}: draining for at most ${drainTimeoutSeconds} s; a second signal stops at once`,
+  );
+  let late = false;
+  const stopping = async (): Promise<void> => {
+    await node.drain();
+    if (node.work.count > 0) {
+      log.warn({ node_id: node.id, under_way: node.work.count }, "the drain ran out of time: work is left unfinished");
+    }
+    await node.close();
+    await server.close();
+  };
+  await within(drainTimeoutSeconds * 1000 + closePatienceMs, stopping(), () => {
+    late = true;
+  });
+  if (late) {
+    log.error({ node_id: node.id }, "the node did not stop in time: its lease and its row run out by themselves");
+    return 1;
+  }
+  log.info({ node_id: node.id }, "stopped");
+  return 0;
+}
+
+async function stopSoon(node: Node, server: RunningServer): Promise<void> {
+  const stopping = Promise.allSettled([node.close(), server.close()]).then(() => undefined);
+  await within(crashPatienceMs, stopping);
+}
