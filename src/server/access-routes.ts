@@ -1,0 +1,145 @@
+import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import Type, { type Static } from "typebox";
+import type { AuditRow } from "../access/audit.js";
+import { accessRoles, grantable } from "../access/permission.js";
+import type { TokenRow } from "../access/token.js";
+import { fromDatabase } from "./database-wait.js";
+import { exactly, noBody, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
+import type { Limits } from "./limits.js";
+import { cut, databasePage, firstOf, pageOf, pageQuery } from "./page.js";
+import type { ServedNode } from "./served-node.js";
+import { withoutBodyIsEmpty } from "./validator.js";
+
+const tokenSchema = exactly({
+  id: Type.String(),
+  name: Type.String(),
+  role: Type.Enum([...accessRoles]),
+  grants: Type.Array(Type.Enum([...grantable])),
+  created_at: time,
+  created_by: Type.String(),
+  expires_at: nullable(time),
+  revoked_at: nullable(time),
+});
+
+const auditSchema = exactly({
+  id: Type.String(),
+  at: time,
+  node_id: nullable(Type.String()),
+  actor: Type.String(),
+  action: Type.String(),
+  target: nullable(Type.String()),
+  outcome: Type.String({ description: "An HTTP status; done or refused for what was done straight in the database" }),
+  address: nullable(Type.String()),
+});
+
+const wishSchema = exactly({
+  // "anyone" is who calls a node without tokens; a token of that name would look like it in the audit.
+  name: Type.String({
+    pattern: "^(?!anyone$)(?=\\S)[^\\p{C}]{1,100}(?<=\\S)$",
+    description: "1 to 100 printable characters, of this token alone",
+  }),
+  role: Type.Enum([...accessRoles]),
+  grants: Type.Optional(Type.Array(Type.Enum([...grantable]), { uniqueItems: true })),
+  expires_in_seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 315_360_000, description: "At most ten years" }),
+  ),
+});
+
+/** Tokens, and who did what. The hash of a token is in no answer, and its secret in one. */
+export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+  const { node, limits } = options;
+  const { access } = node;
+  const tags = ["access"];
+  const ask = <Result>(asked: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, asked);
+
+  app.get(
+    "/tokens",
+    {
+      config: { permission: "tokens" },
+      schema: {
+        tags,
+        summary: "Every token, newest first, revoked and expired ones too",
+        querystring: exactly(pageQuery),
+        response: { 200: pageOf(tokenSchema) },
+      },
+    },
+    async ({ query }) => {
+      const tokens = await ask(access.tokens());
+      return cut(query, tokens.toReversed(), ({ id }) => id, showToken);
+    },
+  );
+
+  app.post(
+    "/tokens",
+    {
+      config: { permission: "tokens" },
+      schema: {
+        tags,
+        summary: "A new token; its secret is in this answer and nowhere else",
+        body: wishSchema,
+        response: { 201: exactly({ token: tokenSchema, secret: Type.String() }) },
+      },
+    },
+    async (request, reply) => {
+      const { name, role, grants = [], expires_in_seconds: lifetime } = request.body;
+      const wish = { name, role, grants, lifetimeMs: lifetime === undefined ? null : lifetime * 1000 };
+      const createdBy = request.caller?.name ?? "unknown";
+      const { token, secret } = await node.work.run(async () => await ask(access.create(wish, createdBy)));
+      request.auditTarget = token.id;
+      reply.code(201);
+      return { token: showToken(token), secret };
+    },
+  );
+
+  app.delete(
+    "/tokens/:id",
+    {
+      config: { permission: "tokens" },
+      preValidation: withoutBodyIsEmpty,
+      schema: {
+        tags,
+        summary: "Revokes a token; other nodes know with their next beat",
+        params: exactly({ id: Type.String({ minLength: 1, maxLength: 64 }) }),
+        body: noBody,
+        response: { 200: exactly({ token: tokenSchema }) },
+      },
+    },
+    async ({ params }) => {
+      const token = await node.work.run(async () => await ask(access.revoke(params.id)));
+      return { token: showToken(token) };
+    },
+  );
+
+  app.get(
+    "/audit",
+    {
+      config: { permission: "audit:read" },
+      schema: {
+        tags,
+        summary: "Who changed what, newest first",
+        querystring: exactly(pageQuery),
+        response: { 200: pageOf(auditSchema) },
+      },
+    },
+    async ({ query }) => firstOf(query, await ask(access.audit(databasePage(query))), showAudit),
+  );
+  await Promise.resolve();
+};
+
+function showToken(token: TokenRow): Static<typeof tokenSchema> {
+  return {
+    id: token.id,
+    name: token.name,
+    role: token.role,
+    grants: [...token.grants],
+    created_at: secondsOf(token.createdAt),
+    created_by: token.createdBy,
+    expires_at: secondsOrNull(token.expiresAt),
+    revoked_at: secondsOrNull(token.revokedAt),
+  };
+}
+
+function showAudit(row: AuditRow): Static<typeof auditSchema> {
+  const { id, at, nodeId, actor, action, target, outcome, address } = row;
+  return { id, at: secondsOf(at), node_id: nodeId, actor, action, target, outcome, address };
+}

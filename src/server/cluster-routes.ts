@@ -1,0 +1,144 @@
+import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import Type from "typebox";
+import { HoldfastError } from "../errors.js";
+import {
+  infoSchema,
+  leaderSchema,
+  nodesSchema,
+  showInfo,
+  showLeader,
+  showNodes,
+  showTransition,
+  transitionSchema,
+} from "./cluster-answers.js";
+import { fromDatabase } from "./database-wait.js";
+import { exactly, noQuery, roleName } from "./fields.js";
+import type { Limits } from "./limits.js";
+import { cut, databasePage, firstOf, pageOf, pageQuery } from "./page.js";
+import { postureOf } from "./role-headers.js";
+import type { ServedNode } from "./served-node.js";
+import { showSingleNode } from "./single-node.js";
+
+export interface ClusterRouteOptions {
+  readonly node: ServedNode;
+  readonly limits: Limits;
+  /** How many connections the server has open. */
+  readonly connections: () => number;
+}
+
+const statusSchema = exactly({
+  node_id: Type.String(),
+  clustered: Type.Boolean(),
+  is_leader: Type.Boolean(),
+  role: Type.Enum(["primary", "standby", "single-node"]),
+  config_version: Type.Integer(),
+});
+
+/** Who is here and who leads. Every node answers, leader or not, draining or not. */
+export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = async (app, options) => {
+  const { node, limits, connections } = options;
+  const config = { permission: "monitoring:read" } as const;
+  const tags = ["cluster"];
+  const clustered = node.config.cluster.enabled;
+  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+
+  app.get(
+    "/cluster/status",
+    {
+      config,
+      schema: {
+        tags,
+        summary: "This node's own view, from memory",
+        querystring: noQuery,
+        response: { 200: statusSchema },
+      },
+    },
+    async () => {
+      const leads = !clustered || postureOf(node).role === "LEADER";
+      const role = leads ? ("primary" as const) : ("standby" as const);
+      return {
+        node_id: node.id,
+        clustered,
+        is_leader: leads,
+        role: clustered ? role : ("single-node" as const),
+        config_version: node.configVersion,
+      };
+    },
+  );
+
+  app.get(
+    "/cluster/nodes",
+    {
+      config,
+      schema: {
+        tags,
+        summary: "Every node, as the database knows it",
+        querystring: noQuery,
+        response: { 200: nodesSchema },
+      },
+    },
+    async () => {
+      if (!clustered) return showSingleNode(node, connections());
+      const [nodes, leases] = await read(Promise.all([node.cluster.nodes(), node.cluster.leases()]));
+      return showNodes(
+        nodes,
+        leases.find(({ role }) => role === node.config.primaryRole),
+      );
+    },
+  );
+
+  app.get(
+    "/cluster/info",
+    {
+      config,
+      schema: { tags, summary: "The cluster in figures", querystring: noQuery, response: { 200: infoSchema } },
+    },
+    async () => showInfo(await read(node.cluster.info())),
+  );
+
+  app.get(
+    "/cluster/leaders",
+    {
+      config,
+      schema: {
+        tags,
+        summary: "Who leads each role, under which epoch, for how long",
+        querystring: exactly(pageQuery),
+        response: { 200: pageOf(leaderSchema) },
+      },
+    },
+    async ({ query }) => {
+      const leases = await read(node.cluster.leases());
+      const sorted = leases.toSorted((a, b) => (a.role < b.role ? -1 : 1));
+      return cut(query, sorted, ({ role }) => role, showLeader);
+    },
+  );
+
+  app.get(
+    "/cluster/history",
+    {
+      config,
+      schema: {
+        tags,
+        summary: "Every change of leadership, newest first",
+        querystring: exactly({ role: Type.Optional(roleName), ...pageQuery }),
+        response: { 200: pageOf(transitionSchema) },
+      },
+    },
+    async ({ query }) => {
+      const { role } = query;
+      const lines = await read(node.cluster.history(role, databasePage(query)));
+      if (role !== undefined && lines.length === 0) await read(requireRole(node, role));
+      return firstOf(query, lines, showTransition);
+    },
+  );
+  await Promise.resolve();
+};
+
+/** A role without a history is either young or does not exist. */
+async function requireRole({ cluster }: ServedNode, role: string): Promise<void> {
+  const leases = await cluster.leases();
+  if (leases.every((lease) => lease.role !== role)) {
+    throw new HoldfastError("UNKNOWN_ROLE", `Role "${role}" is not known in this cluster.`);
+  }
+}

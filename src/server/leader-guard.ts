@@ -1,0 +1,33 @@
+import { parseRole } from "../election/core/names.js";
+import { DrainingError } from "../errors.js";
+import { type Answer, answer } from "./answer.js";
+import { type GuardedNode, postureOf } from "./role-headers.js";
+
+/**
+ * Null where this node leads the role and takes new work. Else what to answer: 409 with the way to the leader, or 503 from a
+ * leader that drains. From memory, by the gate's deadline at this very call; what is written afterwards still has to go
+ * through `term.transaction`, because leadership can end a moment later (G1).
+ */
+export function leaderGuard(node: GuardedNode, role: string): Answer | null {
+  const posture = postureOf(node, parseRole(role));
+  if (posture.role === "LEADER") return null;
+  if (posture.role === "DRAINING" && posture.leaderId === node.id) {
+    const draining = new DrainingError();
+    return answer(node, draining.status, { error: draining.code, message: draining.message }, role);
+  }
+  return notLeader(node, role);
+}
+
+/** The exact shape that clients rely on to find the leader. */
+export function notLeader(node: GuardedNode, role?: string): Answer {
+  const { leaderId, leaderUrl, leaderEpoch } = postureOf(node, role);
+  const body = {
+    error: "NOT_LEADER",
+    leader_id: leaderId,
+    leader_url: leaderUrl,
+    leader_epoch: leaderEpoch === null ? null : Number(leaderEpoch),
+    node_id: node.id,
+    role: "STANDBY",
+  };
+  return answer(node, 409, body, role);
+}

@@ -1,0 +1,34 @@
+/** Everything that the server bounds, in one place. docs/reference/http.md has the same table, and a test compares them. */
+export const limits = {
+  /** Of a request's body. */
+  bodyBytes: 1_048_576,
+  /** Of the request line and all headers together. */
+  headerBytes: 16_384,
+  headerCount: 100,
+  urlLength: 4_096,
+  /** Of one parameter in a path, before it is decoded: a node id of 200 characters, each of them escaped. */
+  paramLength: 600,
+  /** From the first byte, or from the connection, to the end of the headers. */
+  headersTimeoutMs: 10_000,
+  /** To the end of the body. */
+  requestTimeoutMs: 30_000,
+  /** How often the two above are looked at. */
+  timeoutCheckMs: 1_000,
+  /** Longer than the load balancers in front usually wait, so that they close an idle connection and not we. */
+  keepAliveTimeoutMs: 65_000,
+  /** Without a byte in either direction. Above the longest poll there is. */
+  connectionTimeoutMs: 150_000,
+  handshakeTimeoutMs: 10_000,
+  maxConnections: 1_000,
+  /** How long requests under way may take once the server closes. */
+  closeGraceMs: 10_000,
+  /** How long an answer waits for the database. */
+  databaseWaitMs: 2_000,
+  /** How long a control waits for the other node, unless the caller says otherwise, and at the most. */
+  controlWaitMs: 10_000,
+  maxControlWaitMs: 60_000,
+  pageSize: 100,
+  maxPageSize: 1_000,
+} as const;
+
+export type Limits = { readonly [Name in keyof typeof limits]: number };

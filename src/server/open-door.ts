@@ -1,0 +1,39 @@
+import { isLoopback } from "../config/loopback.js";
+import { HoldfastError } from "../errors.js";
+import type { ServedNode } from "./served-node.js";
+
+/**
+ * Whether everyone may do everything: no token was ever made, and nobody but this machine can reach the port. A token list
+ * that empties later, by a restore from a dump perhaps, opens nothing elsewhere.
+ */
+export function isOpenDoor({ access, config }: Pick<ServedNode, "access" | "config">): boolean {
+  return isLoopback(config.api.host) && access.isOpen;
+}
+
+/**
+ * An open door is for programs of this machine, not for pages that its browser happens to show. A page gets here by a name
+ * that was pointed at 127.0.0.1 (the Host header tells) or by a request across sites (the Origin header tells).
+ */
+export function refuseForeignPages(headers: {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+}): void {
+  const { host, origin } = headers;
+  // Only HTTP/1.0 may leave it out, and no browser speaks that.
+  if (host !== undefined && !isLoopback(hostnameOf(host))) {
+    throw new HoldfastError(
+      "FORBIDDEN",
+      "Without a token this node answers only to a loopback name in the Host header.",
+    );
+  }
+  if (origin !== undefined && hostOf(origin) !== host?.toLowerCase()) {
+    throw new HoldfastError("FORBIDDEN", "Without a token this node answers no page of another origin.");
+  }
+}
+
+const hostnameOf = (host: string): string => host.replace(/:\d{1,5}$/, "");
+
+/** The host and port of an origin; empty where it has none ("null", as sandboxed pages say). */
+function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).host : "";
+}

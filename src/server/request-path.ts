@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { HttpMetrics } from "../telemetry/http-metrics.js";
+import { admit } from "./admission.js";
+import { recordCall } from "./audit-trail.js";
+import { failureAnswer, notFound, sendAnswer } from "./failure.js";
+import type { Limits } from "./limits.js";
+import { roleHeaders } from "./role-headers.js";
+import type { ServedNode } from "./served-node.js";
+
+/** Said of a request that reached no route: its path is the caller's own, and must not become a series or a line. */
+export const unmatched = "unmatched";
+
+/** What every request passes through, whatever it is for: admission, the headers, the audit, one line, one count. */
+export function pathOfRequests(app: FastifyInstance, node: ServedNode, limits: Limits): HttpMetrics {
+  const metrics = new HttpMetrics(node.registry, node.config.metrics.prefix);
+  let closing = false;
+  app.addHook("preClose", async () => {
+    closing = true;
+    await Promise.resolve();
+  });
+  app.addHook("onClose", async () => {
+    metrics.remove();
+    await Promise.resolve();
+  });
+
+  app.decorateRequest("caller", null);
+  app.decorateRequest("auditTarget", null);
+
+  app.addHook("onRequest", async (request, reply) => {
+    const refusal = admit(node, limits, request);
+    return refusal === null ? await Promise.resolve(undefined) : sendAnswer(reply, refusal);
+  });
+
+  app.addHook("onSend", async (request, reply) => {
+    await recordCall(node, limits, request, reply);
+    reply.headers(commonHeaders(node));
+    // A connection that stayed open after this answer would hold up the close.
+    if (closing) reply.header("connection", "close");
+  });
+
+  app.addHook("onResponse", async (request, reply) => {
+    const { method, routeOptions } = request;
+    const route = routeOptions.url ?? unmatched;
+    metrics.count(method, route, reply.statusCode);
+    request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, "answered");
+    await Promise.resolve();
+  });
+
+  app.setErrorHandler((error, request, reply) => sendAnswer(reply, failureAnswer(node, request, error)));
+  app.setNotFoundHandler((request, reply) => sendAnswer(reply, failureAnswer(node, request, notFound(request))));
+  return metrics;
+}
+
+function commonHeaders(node: ServedNode): Record<string, string> {
+  return { ...roleHeaders(node), "cache-control": "no-store", "x-content-type-options": "nosniff" };
+}
+
+/** A path that the router cannot read passes by the hooks, so the same is done here by hand. */
+export function answerUnreadablePath(
+  node: ServedNode,
+  limits: Limits,
+  { error, request, reply }: { readonly error: Error; readonly request: FastifyRequest; readonly reply: FastifyReply },
+): void {
+  reply.headers(commonHeaders(node));
+  try {
+    const refusal = admit(node, limits, request);
+    sendAnswer(reply, refusal ?? failureAnswer(node, request, error));
+  } catch (refused) {
+    sendAnswer(reply, failureAnswer(node, request, refused));
+  }
+}

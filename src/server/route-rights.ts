@@ -1,0 +1,22 @@
+import type { FastifyInstance } from "fastify";
+import type { Permission } from "../access/permission.js";
+
+/** What a caller needs to get to a route; "anonymous" is open to everyone. */
+export type RouteRight = Permission | "anonymous";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    readonly permission?: RouteRight;
+  }
+}
+
+/** Denies by default: a route that does not say who may call it does not come to be. */
+export function requireRights(app: FastifyInstance): void {
+  app.addHook("onRoute", (route) => {
+    if (route.config?.permission === undefined) {
+      throw new Error(
+        `${String(route.method)} ${route.url} declares no permission: put one, or "anonymous", in its config.`,
+      );
+    }
+  });
+}
