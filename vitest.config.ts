@@ -8,5 +8,7 @@ export default defineConfig({
     globalSetup: ["test/support/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A condition that comes true is waited for as long as a busy machine may take; the test's own limit is above it.
+    expect: { poll: { timeout: 15_000 } },
   },
 });
