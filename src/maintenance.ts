@@ -1,16 +1,21 @@
 import { Access, type TokenWish } from "./access/access.js";
 import type { TokenRow } from "./access/token.js";
 import type { Config } from "./config/config.js";
+import { expectationsOf } from "./doctor/expectations.js";
+import type { Finding } from "./doctor/finding.js";
+import { judge } from "./doctor/judge.js";
 import { systemClock } from "./election/clock.js";
 import { epochOf, parseRole } from "./election/core/names.js";
 import { HoldfastError } from "./errors.js";
 import { findRunning } from "./store/embedded/running.js";
 import { type EmbeddedServer, startEmbedded } from "./store/embedded/server.js";
 import { connectionOf } from "./store/postgres/connection.js";
+import { gatherFacts } from "./store/postgres/diagnosis.js";
 import type { GrantKind, GrantReport } from "./store/postgres/grants.js";
 import { PostgresMaintenance } from "./store/postgres/maintenance.js";
-import type { MigrationReport } from "./store/postgres/migrations.js";
+import { type MigrationReport, readMigrations } from "./store/postgres/migrations.js";
 
+export type { Finding, Verdict } from "./doctor/finding.js";
 export type { GrantKind, GrantReport } from "./store/postgres/grants.js";
 export type { MigrationReport } from "./store/postgres/migrations.js";
 
@@ -26,6 +31,8 @@ export interface Maintenance extends AsyncDisposable {
    * schema before is taken away. Later migrations keep it so.
    */
   grant(role: string, kind?: GrantKind): Promise<GrantReport>;
+  /** Looks, changes nothing, and never throws for what it finds: a database that is away is a finding. */
+  diagnose(): Promise<readonly Finding[]>;
   /** The secret is in this answer and nowhere else. `createdBy` stands in the audit. */
   createToken(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }>;
   tokens(): Promise<readonly TokenRow[]>;
@@ -66,8 +73,9 @@ async function openEmbedded(dataDir: string): Promise<Embedded> {
 
 function maintain(config: Config, embedded: Embedded | null): Maintenance {
   const { store, cluster } = config;
+  const connection = connectionOf(config, embedded?.url ?? store.url.reveal());
   const database = new PostgresMaintenance({
-    connection: connectionOf(config, embedded?.url ?? store.url.reveal()),
+    connection,
     schema: store.schema,
     cluster: cluster.name,
     migrate: store.migrate,
@@ -82,6 +90,17 @@ function maintain(config: Config, embedded: Embedded | null): Maintenance {
   return {
     migrate: (options) => database.migrate(options),
     grant: (role, kind = "node") => database.grant(role, kind),
+    async diagnose() {
+      const codeVersion = (await readMigrations()).length;
+      const facts = await gatherFacts({
+        connection,
+        electionConnection: store.electionUrl.isEmpty ? null : connectionOf(config, store.electionUrl.reveal()),
+        schema: store.schema,
+        codeVersion,
+        commitTimeoutMs: 2 * config.timing.requestTimeoutMs,
+      });
+      return judge(facts, expectationsOf(config, codeVersion));
+    },
     async createToken(wish, createdBy) {
       await database.prepare();
       const created = await access.create(wish, createdBy);

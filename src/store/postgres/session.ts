@@ -119,7 +119,7 @@ function wrap(client: pg.Client, found: Found, ready: () => void, markEnded: () 
   };
 }
 
-const streamOf = (client: pg.Client): Socket =>
+export const streamOf = (client: pg.Client): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
 function destroy(client: pg.Client): void {
@@ -140,7 +140,7 @@ let opened = 0;
  * server sees the very address and port that this socket has. Comparing process ids over transactions misses an idle
  * PgBouncer, which gives the same one each time.
  */
-async function inspectPath(client: pg.Client): Promise<Found> {
+export async function inspectPath(client: pg.Client): Promise<Found> {
   const { rows } = await client.query<{ pid: number; ref: string; address: string | null; port: number | null }>(
     `select a.pid, a.pid || '@' || (extract(epoch from a.backend_start) * 1000000)::bigint as ref,
        host(inet_client_addr()) as address, inet_client_port() as port
