@@ -16,7 +16,7 @@ interface ImportRule {
 const isCore = (path: string): boolean => /^src\/[^/]+\/core\//.test(path);
 const isConcreteStore = (path: string): boolean => /^src\/store\/[^/]+\//.test(path);
 const isPg = (target: string): boolean => target === "pg" || target.startsWith("pg/");
-const compositionRoots = ["src/node.ts", "src/maintenance.ts", "src/testing.ts"];
+const compositionRoots = ["src/node.ts", "src/maintenance.ts", "src/testing.ts", "src/demo-database.ts"];
 
 const rules: readonly ImportRule[] = [
   {
