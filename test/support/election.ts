@@ -63,13 +63,14 @@ export interface HistoryRow {
   readonly previousNodeId: string | null;
   /** Milliseconds of the database's clock. */
   readonly at: number;
+  readonly gapMs: number | null;
 }
 
 /** A role's history, oldest first. */
 export async function historyOf(url: string, role = "scheduler"): Promise<readonly HistoryRow[]> {
   return await withClient(url, async (client) => {
     const { rows } = await client.query(
-      `SELECT epoch, event, reason, node_id, previous_node_id, extract(epoch FROM at)::float8 * 1000 AS at
+      `SELECT epoch, event, reason, node_id, previous_node_id, gap_ms, extract(epoch FROM at)::float8 * 1000 AS at
        FROM holdfast.history WHERE role = $1 ORDER BY id`,
       [role],
     );
@@ -79,6 +80,7 @@ export async function historyOf(url: string, role = "scheduler"): Promise<readon
       reason: row.reason,
       nodeId: row.node_id,
       previousNodeId: row.previous_node_id,
+      gapMs: row.gap_ms,
       at: row.at,
     }));
   });

@@ -79,6 +79,10 @@ const commands = {
   },
   stepDown: (node, { role, to }) => node.role(role).stepDown(to === undefined ? {} : { to }),
   contend: (node, order) => contend(node, order),
+  requireLeader: (_node, { role }) => void gates.get(role).gate.requireLeader(),
+  ensureEpoch: (_node, { role, epoch }) => gates.get(role).gate.ensureEpoch(BigInt(epoch)),
+  /** Of the last term that this process had. */
+  require: (_node, { role }) => terms.get(role).require(),
   verify: (_node, { role }) => terms.get(role).verify(),
   query: (_node, { role, sql }) => terms.get(role).transaction((tx) => tx.query(sql).then(({ rows }) => rows)),
   /** Writes, and leaves the transaction open until `finishWrite`. */
