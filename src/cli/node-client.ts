@@ -77,9 +77,10 @@ export class NodeClient {
       if (!response.headers.has("x-holdfast-node")) throw this.stranger(response);
       return answer as Answer;
     }
-    const failure = failureOf(answer);
+    const failure =
+      failureOf(answer) ?? (response.headers.has("x-holdfast-node") ? newerFailure(response, answer) : null);
     if (failure === null) throw this.stranger(response);
-    throw failure;
+    throw failure.code === "UNAUTHORIZED" ? this.unknownCaller(failure) : failure;
   }
 
   private away(reason: string, cause: unknown): HoldfastError {
@@ -87,6 +88,14 @@ export class NodeClient {
       `No node answers at ${this.url} (${reason}): start one with "holdfast serve", ` +
       "or name another with --url or HOLDFAST_URL.";
     return new HoldfastError("NODE_AWAY", message, { cause });
+  }
+
+  private unknownCaller({ details }: HoldfastError): HoldfastError {
+    const message =
+      this.token === null
+        ? "This takes a token: set HOLDFAST_TOKEN, or name a file with --token-file."
+        : "The node does not know this token, or it has expired or was revoked: check HOLDFAST_TOKEN or --token-file.";
+    return new HoldfastError("UNAUTHORIZED", message, { details });
   }
 
   private stranger(response: Response): HoldfastError {
@@ -120,15 +129,14 @@ function failureOf(answer: ErrorAnswer): HoldfastError | null {
   if (code === undefined) return null;
   const message =
     typeof answer.message === "string" ? answer.message : (leaderHint(code, answer) ?? `It says ${code}.`);
-  const wayOut = waysOut[code];
-  return new HoldfastError(code, wayOut === undefined ? message : `${message} ${wayOut}`, {
-    details: { answer },
-  });
+  return new HoldfastError(code, message, { details: { answer } });
 }
 
-const waysOut: Partial<Record<ErrorCode, string>> = {
-  UNAUTHORIZED: "Set HOLDFAST_TOKEN, or name a file with --token-file.",
-};
+/** A node of a newer version may fail in ways that have no name here. */
+function newerFailure({ status }: Response, { error, message }: ErrorAnswer): HoldfastError {
+  const said = [error, message].filter((each) => typeof each === "string").join(": ");
+  return new HoldfastError(status === 404 ? "NOT_FOUND" : "INTERNAL", `The node answered HTTP ${status}: ${said}`);
+}
 
 function leaderHint(code: ErrorCode, { leader_id: id, leader_url: url }: ErrorAnswer): string | null {
   if (code !== "NOT_LEADER") return null;

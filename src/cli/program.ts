@@ -3,6 +3,8 @@ import { version } from "../version.js";
 import type { CommandLine } from "./command-line.js";
 import { clusterCommand } from "./commands/cluster.js";
 import { configCommand } from "./commands/config.js";
+import { demoCommand } from "./commands/demo.js";
+import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
 import { leaderCommand } from "./commands/leader.js";
 import { migrateCommand } from "./commands/migrate.js";
@@ -15,6 +17,7 @@ export function createProgram(cli: CommandLine): Command {
   const program = new Command("holdfast")
     .description("High availability for a Node.js service on the PostgreSQL it already has.")
     .version(version, "-V, --version", "print the version")
+    .addCommand(demoCommand(cli))
     .addCommand(serveCommand(cli))
     .addCommand(migrateCommand(cli))
     .addCommand(clusterCommand(cli))
@@ -22,7 +25,8 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(leaderCommand(cli))
     .addCommand(drillCommand(cli))
     .addCommand(configCommand(cli))
-    .addCommand(tokenCommand(cli));
+    .addCommand(tokenCommand(cli))
+    .addCommand(doctorCommand(cli));
   return settle(program, cli);
 }
 

@@ -3,7 +3,7 @@ import type { ListAnswer, RoleAnswer, TransitionAnswer } from "../cluster-answer
 import type { NodeClient } from "../node-client.js";
 import { checkProcess, send } from "./leader-process.js";
 import { rolePath, type Scene } from "./scene.js";
-import { type Sight, TakeoverWatch, untilStandby } from "./takeover.js";
+import { type Sight, TakeoverWatch, untilAnswer } from "./takeover.js";
 import type { DrillReport, Timeline } from "./timeline.js";
 
 export type DrillKind = DrillReport["kind"];
@@ -51,7 +51,7 @@ export async function runDrill(drill: Drill): Promise<DrillReport> {
     for (const follower of await watch.followers(signal)) {
       timeline.add(`${follower.nodeId} follows it`, Math.max(follower.at, sight.at));
     }
-    if (kind === "stall") await wake(drill, signal);
+    if (kind === "stall") await wake(drill, sight, signal);
     return {
       kind,
       role: scene.role,
@@ -103,15 +103,17 @@ async function strikeAndWait(drill: Drill, watch: TakeoverWatch, signal: AbortSi
   return await watch.leader(signal);
 }
 
-/** A frozen leader wakes up and has to find out that it no longer leads. */
-async function wake({ scene, client, timeline }: Drill, signal: AbortSignal): Promise<void> {
+/** A frozen leader wakes up: its gate must be shut before it does anything, and then it learns who leads. */
+async function wake({ scene, client, timeline }: Drill, successor: Sight, signal: AbortSignal): Promise<void> {
   const { node_id: nodeId, pid, url } = scene.leader;
   timeline.add(`SIGCONT to ${nodeId} (pid ${pid})`);
   send(pid, "SIGCONT", nodeId);
   if (url === null) return;
-  const answer = await untilStandby(client.at(url), scene.role, signal);
-  const successor = answer.leader_epoch === null ? "" : `, and knows of epoch ${answer.leader_epoch}`;
-  timeline.add(`${nodeId} answers as standby${successor}: it is fenced`);
+  const old = client.at(url);
+  await untilAnswer(old, scene.role, ({ role }) => role === "STANDBY", signal);
+  timeline.add(`${nodeId} answers as standby: its gate is shut`);
+  await untilAnswer(old, scene.role, ({ leader_epoch: epoch }) => (epoch ?? 0) >= successor.epoch, signal);
+  timeline.add(`${nodeId} knows of epoch ${successor.epoch}: it is fenced`);
 }
 
 function resumeQuietly({ leader: { pid } }: Scene): void {

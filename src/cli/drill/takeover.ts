@@ -107,15 +107,19 @@ export class TakeoverWatch {
   }
 }
 
-/** Waits until a node answers that it does not lead: it has learnt of its successor. */
-export async function untilStandby(client: NodeClient, role: string, signal: AbortSignal): Promise<RoleAnswer> {
+/** Asks a node again and again until it answers what is waited for. It was frozen a moment ago, and may be slow. */
+export async function untilAnswer(
+  client: NodeClient,
+  role: string,
+  condition: (answer: RoleAnswer) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
       const answer = await client.get<RoleAnswer>(rolePath(role), { timeoutMs: lookTimeoutMs, signal });
-      if (answer.role === "STANDBY") return answer;
+      if (condition(answer)) return;
     } catch (error) {
-      // It was frozen a moment ago, and may be slow to answer.
       if (!(error instanceof HoldfastError)) throw error;
     }
     await delay(betweenLooksMs);
