@@ -42,7 +42,7 @@ export class NodeProcess {
     this.logPath = logPath;
     this.logStart = statSync(logPath).size;
     try {
-      const [first = "", ...rest] = [...lifelineCommand(lifeline), process.execPath, program, "serve"];
+      const [first, ...rest] = [...lifelineCommand(lifeline), process.execPath, program, "serve"];
       this.child = spawn(first, rest, {
         cwd,
         env,
@@ -78,8 +78,9 @@ export class NodeProcess {
   async stop(graceMs: number): Promise<void> {
     this.send("SIGTERM");
     this.send("SIGCONT");
-    await within(graceMs, this.exited, () => this.send("SIGKILL"));
-    await this.exited;
+    const gone = this.exited.then(() => undefined);
+    await within(graceMs, gone, () => this.send("SIGKILL"));
+    await gone;
   }
 
   /** Why it ended, as it said itself. */
