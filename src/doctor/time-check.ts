@@ -71,8 +71,7 @@ const percent = (share: number): string => `${(Math.abs(share) * 100).toFixed(1)
 export function checkTimings({ server }: Facts, { timing }: Expectations): readonly Finding[] {
   if (server === null || server.clock.length === 0) return [];
   const { requestTimeoutMs } = timing;
-  const trips = server.clock.map(tripOf).sort((a, b) => a - b);
-  const tripMs = trips[Math.floor(trips.length / 2)] ?? 0;
+  const tripMs = median(server.clock.map(tripOf));
   const advice =
     "Raise leader_fence_timeout_seconds and leader_lease_ttl_seconds, or find out what is slow: the network, the disk, a synchronous standby.";
   const allowed = `a request may take ${requestTimeoutMs.toFixed(0)} ms with these timings`;
@@ -87,10 +86,14 @@ export function checkTimings({ server }: Facts, { timing }: Expectations): reado
       ),
     ];
   }
-  const commitMs = server.commits.kind === "measured" ? Math.max(...server.commits.ms) : tripMs;
+  const commitMs = server.commits.kind === "measured" ? median(server.commits.ms) : 0;
   const worstMs = Math.max(tripMs, commitMs);
-  const measured = `A round trip takes ${tripMs.toFixed(1)} ms${server.commits.kind === "measured" ? `, a commit up to ${commitMs.toFixed(1)} ms` : ""}; ${allowed}.`;
+  const measured = `A round trip takes ${tripMs.toFixed(1)} ms${server.commits.kind === "measured" ? `, a commit ${commitMs.toFixed(1)} ms` : ""}; ${allowed}.`;
   if (worstMs > requestTimeoutMs / 2) return [problem("timings", measured, advice)];
   if (worstMs > requestTimeoutMs / 4) return [warning("timings", measured, advice)];
   return [ok("timings", measured)];
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -131,7 +131,7 @@ async function gatherStandbys(
   return { names, synchronous: rows[0]?.hidden === false ? rows[0].synchronous : null };
 }
 
-const commits = 3;
+const commits = 5;
 
 /**
  * Commits that write nothing but a message to nobody into the log, and wait for it like any other: for the disk, and for the
