@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { type ConfigOptions, resolveConfig } from "../../config/config.js";
 import { connectionOf } from "./connection.js";
@@ -16,13 +17,29 @@ const connection = (store: NonNullable<ConfigOptions["store"]>) => {
 describe("a connection", () => {
   it("is made from a URL, or from its parts, with the password beside them", () => {
     const url = "postgres://me@localhost/app";
-    expect(connection({ url, password: "hush" })).toEqual({ connectionString: url, password: "hush", ssl: false });
+    expect(connection({ url, password: "hush" })).toMatchObject({
+      host: "localhost",
+      user: "me",
+      database: "app",
+      password: "hush",
+      ssl: false,
+    });
     expect(connection({ server: "localhost", database: "app", username: "me" })).toEqual({
       host: "localhost",
       port: 5432,
       database: "app",
       user: "me",
       ssl: false,
+    });
+  });
+
+  it("takes the password and the TLS that are stated beside a URL, whatever the URL says", () => {
+    const open = (store: NonNullable<ConfigOptions["store"]>) => new pg.Client(connection(store));
+    expect(open({ url: "postgres://me@localhost/app", password: "hush" }).password).toBe("hush");
+    expect(open({ url: "postgres://me:other@localhost/app", password: "hush" }).password).toBe("hush");
+    expect(open({ url: "postgres://me:own@localhost/app" }).password).toBe("own");
+    expect(open({ url: "postgres://db.example/app?sslmode=no-verify", tls: "verify-full" }).ssl).toMatchObject({
+      rejectUnauthorized: true,
     });
   });
 
@@ -37,7 +54,7 @@ describe("a connection", () => {
 
   it("leaves TLS to the URL where that says something and the settings do not", () => {
     const url = "postgres://db.example/app?sslmode=require";
-    expect(connection({ url })).not.toHaveProperty("ssl");
+    expect(connection({ url }).ssl).toEqual({});
     expect(connection({ url, tls: "verify-full" }).ssl).toEqual({ rejectUnauthorized: true });
   });
 

@@ -1,15 +1,19 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
+import { parseIntoClientConfig } from "pg-connection-string";
 import type { Config } from "../../config/config.js";
 import { isLocalServer, parseDatabaseUrl } from "../../config/database-url.js";
 import { HoldfastError } from "../../errors.js";
 
-/** How to reach the database, from the settings: a URL or its parts, and TLS by where the server is. */
+/**
+ * How to reach the database, from the settings: a URL or its parts, and TLS by where the server is. The URL is taken apart
+ * here: the driver would let it overrule a password and TLS that are stated beside it.
+ */
 export function connectionOf(config: Config, url: string): pg.ClientConfig {
   const { store } = config;
   const base: pg.ClientConfig =
     url !== ""
-      ? { connectionString: url }
+      ? { ...parseIntoClientConfig(url) }
       : { host: store.server, port: store.port, database: store.database, user: store.username };
   if (!store.password.isEmpty) base.password = store.password.reveal();
   const ssl = tlsOf(config, url);
