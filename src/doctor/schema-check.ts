@@ -8,7 +8,9 @@ export function checkSchema({ schema }: Facts, expected: Expectations): readonly
   const { codeVersion } = expected;
   const name = `Schema "${expected.schema}"`;
   if (!schema.exists) return [outdated(schema, expected, `${name} is not there yet.`, schema.mayCreate)];
-  if (schema.version === null || schema.oldestCode === null) return []; // The permissions say why.
+  if (schema.version === null || schema.oldestCode === null) {
+    return [ok("schema", `${name} is there; this role may not see its version.`)]; // The permissions say why.
+  }
   const found: Finding[] = [];
   if (schema.oldestCode > codeVersion) {
     found.push(

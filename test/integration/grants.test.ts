@@ -4,7 +4,7 @@ import { resolveConfig } from "../../src/config/config.js";
 import { openMaintenance } from "../../src/maintenance.js";
 import { nodeSequences, rightsOn } from "../../src/store/postgres/grants.js";
 import { migrate, readMigrations } from "../../src/store/postgres/migrations.js";
-import { clusterNode, heirOf, historyOf } from "../support/election.js";
+import { clusterNode, heirOf, historyOf, quick } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
@@ -69,7 +69,7 @@ async function refusals(url: string, statements: readonly string[]): Promise<rea
 
 const denied = "42501";
 
-test("two nodes that own nothing elect, fence, hand over, survive a crash and drain", async () => {
+test("two nodes that own nothing elect, fence, hand over, survive a crash and drain", { timeout: 60_000 }, async () => {
   await using migrator = await createLogin("migrator");
   await using role = await createLogin("node");
   await using reader = await createLogin("reader");
@@ -86,19 +86,40 @@ test("two nodes that own nothing elect, fence, hand over, survive a crash and dr
 
   await first.ask("stepDown", { to: "second" });
   expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: "handover" });
-  await expect(first.ask("query", { sql: "INSERT INTO written VALUES ('stale')" })).rejects.toMatchObject({
-    code: "STALE_EPOCH",
-  });
   await second.ask("query", { sql: "INSERT INTO written VALUES ('second')" });
 
   expect(await heirOf(database.url, "scheduler", { fresh: true })).toBe("first");
   second.kill("SIGKILL");
   expect(await first.said("elected", (report) => report.epoch === epoch + 2n)).toMatchObject({ reason: "evidence" });
+
+  const writing = first.ask("openWrite", { sql: "INSERT INTO written VALUES ('stale')" });
+  const refused = expect(writing).rejects.toMatchObject({ code: "STALE_EPOCH" });
+  await first.said("written");
+  await withClient(role.at(database.url), (client) => client.query("SELECT holdfast.advance_epoch('scheduler', 0)"));
+  await first.ask("finishWrite");
+  await refused;
+
+  await first.said("elected", (report) => report.epoch === epoch + 4n);
   await first.ask("drain");
   expect((await historyOf(database.url)).at(-1)).toMatchObject({ event: "released", nodeId: "first" });
   await first.ask("close");
   const { rows } = await administer(database, "SELECT line FROM written ORDER BY line");
   expect(rows).toEqual([{ line: "first" }, { line: "second" }]);
+});
+
+test("a node that owns nothing ends the sessions of one that is frozen", async () => {
+  await using migrator = await createLogin("migrator");
+  await using role = await createLogin("node");
+  await using reader = await createLogin("reader");
+  await using database = await migratedBy(migrator, role, reader);
+  const settings = (nodeId: string) => clusterNode(role.at(database.url), nodeId, quick);
+  await using first = await NodeProcess.start({ settings: settings("first") });
+  const { epoch = 0n } = await first.said("elected");
+  await using second = await NodeProcess.start({ settings: settings("second") });
+  expect(await heirOf(database.url)).toBe("second");
+  first.kill("SIGSTOP");
+  expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: "expired" });
+  await second.logged("ended the sessions of frozen nodes");
 });
 
 test("a protected table is written by an application's role that has no right in the schema but its usage", async () => {
