@@ -34,6 +34,9 @@ export function admit(node: ServedNode, limits: Limits, request: FastifyRequest)
 }
 
 function checkHead(limits: Limits, { raw, url }: FastifyRequest): void {
+  if (raw.headers.host === undefined && raw.httpVersion !== "1.0") {
+    throw new HoldfastError("BAD_REQUEST", "A request of HTTP/1.1 has a Host header.");
+  }
   if (raw.rawHeaders.length > limits.headerCount * 2) {
     throw new HoldfastError("BAD_REQUEST", `A request has at most ${limits.headerCount} headers here.`);
   }

@@ -15,6 +15,9 @@ const refusals: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_MAX_PARAM_LENGTH: ["NOT_FOUND", "There is nothing under a name of that length."],
 };
 
+/** States of the node that it logs by itself, once, and not again for each request that meets them. */
+const expected: ReadonlySet<unknown> = new Set<ErrorCode>(["DRAINING", "DATABASE_AWAY", "CLOSED"]);
+
 /** One field of a request that is not what it must be. */
 interface Problem {
   readonly field: string;
@@ -37,7 +40,11 @@ export function failureAnswer(node: ServedNode, request: FastifyRequest, error: 
     return internal(node, request.id);
   }
   if (told.status >= 500) {
-    request.log.warn({ err: error, route: request.routeOptions.url, status: told.status }, "a request was not served");
+    const level = expected.has(told.body.error) ? "debug" : "warn";
+    request.log[level](
+      { err: error, route: request.routeOptions.url, status: told.status },
+      "a request was not served",
+    );
   }
   if (told.status !== 401) return told;
   return { ...told, headers: { ...told.headers, "www-authenticate": 'Bearer realm="holdfast"' } };

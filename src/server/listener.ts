@@ -11,6 +11,8 @@ export interface Listener {
   readonly server: Server;
   /** How many connections are open. */
   readonly connections: () => number;
+  /** Ends the connections that have asked nothing yet, and every new one: a close would wait for them in vain. */
+  readonly turnAway: () => void;
 }
 
 /** HTTP/1.1, encrypted where there is a certificate, with every limit in place. Not listening yet. */
@@ -22,6 +24,8 @@ export function createListener(
 ): Listener {
   const options: ServerOptions = {
     maxHeaderSize: limits.headerBytes,
+    // Admission asks for it, with an answer of ours.
+    requireHostHeader: false,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: limits.timeoutCheckMs,
@@ -36,17 +40,38 @@ export function createListener(
   server.maxConnections = limits.maxConnections;
   // Counted by admission, which refuses where Node.js would drop the rest in silence. The size bounds them here.
   server.maxHeadersCount = 0;
-  const open = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-  });
+  const { connections, turnAway } = watchConnections(server);
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const status = answerClientError(node, error, socket);
     if (status !== null) onClientError(status);
   });
   warnWhenFull(server, node, limits);
-  return { server, connections: () => open.size };
+  return { server, connections, turnAway };
+}
+
+/** By the far end, because a request over TLS has another socket than its connection. */
+const farEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+function watchConnections(server: Server): Pick<Listener, "connections" | "turnAway"> {
+  const silent = new Map<string, Socket>();
+  let count = 0;
+  let closing = false;
+  server.on("connection", (socket: Socket) => {
+    const name = farEnd(socket);
+    count += 1;
+    silent.set(name, socket);
+    socket.once("close", () => {
+      count -= 1;
+      if (silent.get(name) === socket) silent.delete(name);
+    });
+    if (closing) socket.destroy();
+  });
+  server.on("request", ({ socket }) => silent.delete(farEnd(socket)));
+  const turnAway = (): void => {
+    closing = true;
+    for (const socket of silent.values()) socket.destroy();
+  };
+  return { connections: () => count, turnAway };
 }
 
 function createTls(options: object, certFile: string, keyFile: string, handler: RequestListener): Server {

@@ -49,6 +49,10 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   });
   const connections = (): number => listener?.connections() ?? 0;
   node.countConnections(connections);
+  app.addHook("preClose", async () => {
+    listener?.turnAway();
+    await Promise.resolve();
+  });
   app.setValidatorCompiler(compileValidator);
   app.removeContentTypeParser("text/plain");
   requireRights(app);
