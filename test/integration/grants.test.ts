@@ -122,6 +122,36 @@ test("a node that owns nothing ends the sessions of one that is frozen", async (
   await second.logged("ended the sessions of frozen nodes");
 });
 
+test("nodes that own nothing keep tokens and the audit, ask each other, and tidy up", async () => {
+  await using migrator = await createLogin("migrator");
+  await using role = await createLogin("node");
+  await using reader = await createLogin("reader");
+  await using database = await migratedBy(migrator, role, reader);
+  await using first = await startLocalNode(clusterNode(role.at(database.url), "first"));
+  await using second = await startLocalNode(clusterNode(role.at(database.url), "second"));
+  await second.leads();
+  const { access, cluster } = first.node;
+  const { token } = await access.create({ name: "ci", role: "viewer", grants: [], lifetimeMs: null }, "alice");
+  expect(await access.revoke(token.id)).toMatchObject({ name: "ci" });
+  await access.record({ actor: "alice", action: "look", target: null, outcome: "done", address: null });
+  expect(await access.audit({ limit: 1 })).toMatchObject([{ actor: "alice", nodeId: "first" }]);
+  const asked = await cluster.ask({ kind: "step_down", role: "scheduler", requestedBy: "alice", waitMs: 10_000 });
+  expect(asked).toMatchObject({ nodeId: "second", outcome: { kind: "done" } });
+  await administer(
+    database,
+    `UPDATE holdfast.requests SET requested_at = '-infinity'; UPDATE holdfast.history SET at = '2000-01-01';
+     INSERT INTO holdfast.nodes (node_id, incarnation, clustered, status, hostname, pid, version, last_heartbeat)
+     VALUES ('old', 'old', true, 'left', 'host', 1, '1', '2000-01-01')`,
+  );
+  const { rows } = await withClient(role.at(database.url), async (client) => {
+    await client.query(
+      "SELECT holdfast.save_snapshot('old', 'metrics'), holdfast.save_snapshot('old', 'more metrics')",
+    );
+    return await client.query("SELECT holdfast.tidy(5000, true, 86400000, 90) AS report");
+  });
+  expect(rows).toEqual([{ report: { died: [], forgotten: ["old"] } }]);
+});
+
 test("a protected table is written by an application's role that has no right in the schema but its usage", async () => {
   await using migrator = await createLogin("migrator");
   await using role = await createLogin("node");
