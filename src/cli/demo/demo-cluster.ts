@@ -118,6 +118,7 @@ export class DemoCluster extends EventEmitter<{ changed: [after: DemoState, befo
   private note(event: DemoEvent): void {
     const before = this.state;
     this.state = stateAfter(before, event);
+    if (this.state === before) return;
     if (this.state.blow !== null && before.blow === null) {
       this.pause.abort();
       this.pause = new AbortController();

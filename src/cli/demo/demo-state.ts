@@ -165,11 +165,20 @@ function ended(state: DemoState, { nodeId, how, at }: DemoEvent & { kind: "ended
   return { ...after, blow: led ? { nodeId, deed: "died", at } : state.blow };
 }
 
+function isSame(one: Condition, other: Condition): boolean {
+  if (one.kind === "leads" && other.kind === "leads") return one.epoch === other.epoch;
+  if (one.kind === "dead" && other.kind === "dead") return one.how === other.how;
+  return one.kind === other.kind;
+}
+
 function isAnswering(state: DemoState, nodeId: string): boolean {
   const kind = state.nodes.find(({ id }) => id === nodeId)?.condition.kind;
   return kind === "leads" || kind === "stands_by" || kind === "drains";
 }
 
+/** The very same state where nothing is new: most answers are. */
 function withCondition(state: DemoState, nodeId: string, condition: Condition): DemoState {
+  const known = state.nodes.find(({ id }) => id === nodeId)?.condition;
+  if (known !== undefined && isSame(known, condition)) return state;
   return { ...state, nodes: state.nodes.map((node) => (node.id === nodeId ? { ...node, condition } : node)) };
 }
