@@ -21,7 +21,10 @@ export interface TcpProxy extends AsyncDisposable {
   through(url: string): string;
 }
 
-export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+export async function startTcpProxy(
+  target: { readonly host: string; readonly port: number },
+  listenHost = "127.0.0.1",
+): Promise<TcpProxy> {
   const wires = new Set<Wire>();
   const proxy = { passage: {} as Passage };
   const listener = createServer((client) => {
@@ -46,7 +49,7 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
       else proxy.passage.toClient(bytes, wire);
     });
   });
-  listener.listen(0, "127.0.0.1");
+  listener.listen(0, listenHost);
   await once(listener, "listening");
   const { port } = listener.address() as AddressInfo;
   return Object.assign(proxy, {

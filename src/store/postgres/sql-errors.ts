@@ -45,6 +45,12 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   const said = error instanceof Error ? error.message : String(error);
   if (state === null) {
     const code = (error as { code?: string } | null)?.code ?? "";
+    const mistrust = tlsRefusal(code, said);
+    if (mistrust !== null) {
+      return new HoldfastError("DATABASE_REFUSED", `No TLS with the database while ${doing} (${said}): ${mistrust}`, {
+        cause: error,
+      });
+    }
     const known = awayCodes.has(code);
     const hint =
       known || said.includes("timeout") ? "is the server up, and the address right?" : "the connection was lost";
@@ -93,6 +99,15 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   return new HoldfastError("DATABASE_REFUSED", `The database refused while ${doing}: ${said} (${state}).`, {
     cause: error,
   });
+}
+
+/** What is wrong with the server's TLS, and the way out: nothing that waiting mends. Node passes OpenSSL's names on. */
+function tlsRefusal(code: string, said: string): string | null {
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate is for another name than the one in store.url.";
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) return "its certificate is not trusted; name its authority in store.tls_ca.";
+  if (code.startsWith("ERR_SSL_")) return "it speaks another TLS than this node.";
+  if (said.includes("does not support SSL")) return "switch TLS on at the server.";
+  return null;
 }
 
 const sentence = (said: string): string => said.charAt(0).toUpperCase() + said.slice(1);
