@@ -30,10 +30,10 @@ export function renderNodes(nodes: readonly NodeAnswer[], { now, ...look }: Time
     { title: "cpu", cell: (node) => percent(node.cpu_usage), align: "right", whole: true },
     { title: "memory", cell: (node) => percent(node.memory_usage), align: "right", whole: true },
     { title: "jobs", cell: (node) => String(node.current_jobs), align: "right", whole: true },
-    { title: "host", cell: (node) => node.host },
-    { title: "pid", cell: (node) => String(node.pid), align: "right", whole: true },
-    { title: "url", cell: (node) => node.url ?? "-" },
-    { title: "version", cell: (node) => node.version },
+    { title: "host", cell: (node) => node.host, spare: true },
+    { title: "pid", cell: (node) => String(node.pid), align: "right", whole: true, spare: true },
+    { title: "url", cell: (node) => node.url ?? "-", spare: true },
+    { title: "version", cell: (node) => node.version, spare: true },
   ];
   return renderTable(columns, nodes, look);
 }
@@ -58,7 +58,7 @@ export function renderLeaders(leaders: readonly LeaderAnswer[], look: TableLook)
       cell: (lease) => (lease.leader_id === null ? "run out" : elapsedOr(lease.lease_remaining_seconds, "-")),
       whole: true,
     },
-    { title: "url", cell: (lease) => lease.leader_url ?? "-" },
+    { title: "url", cell: (lease) => lease.leader_url ?? "-", spare: true },
   ];
   return renderTable(columns, leaders, look);
 }
@@ -69,13 +69,13 @@ const elapsedOr = (seconds: number | null, otherwise: string): string =>
 export function renderHistory(history: readonly TransitionAnswer[], { now, ...look }: TimedLook): readonly string[] {
   const columns: readonly Column<TransitionAnswer>[] = [
     { title: "when", cell: (line) => formatMoment(line.at), whole: true },
-    { title: "ago", cell: (line) => formatAgo(line.at, now), whole: true },
+    { title: "ago", cell: (line) => formatAgo(line.at, now), whole: true, spare: true },
     { title: "role", cell: (line) => line.role },
     { title: "epoch", cell: (line) => String(line.epoch), align: "right", whole: true },
     { title: "event", cell: (line) => line.event, whole: true },
     { title: "reason", cell: (line) => line.reason },
     { title: "node", cell: (line) => line.node_id ?? "-" },
-    { title: "before", cell: (line) => line.previous_node_id ?? "-" },
+    { title: "before", cell: (line) => line.previous_node_id ?? "-", spare: true },
     { title: "gap", cell: (line) => elapsedOr(line.gap_seconds, "-"), align: "right", whole: true },
   ];
   return renderTable(columns, history, look);

@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { loadConfig } from "../config/load-config.js";
-import { type Maintenance, openMaintenance } from "../maintenance.js";
+import type { Maintenance } from "../maintenance.js";
 import type { CommandLine } from "./command-line.js";
 
 /** For commands that go straight to the database, by the settings that a node would have here. */
@@ -19,6 +19,7 @@ export async function withMaintenance<Result>(
   work: (maintenance: Maintenance) => Promise<Result>,
 ): Promise<Result> {
   const { config } = loadConfig({ file: serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
+  const { openMaintenance } = await import("../maintenance.js");
   const maintenance = await openMaintenance(config);
   try {
     return await work(maintenance);

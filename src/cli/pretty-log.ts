@@ -54,8 +54,8 @@ function clockTime(ms: number): string {
 }
 
 function showField(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return /^[^\s"=]+$/.test(text) ? text : oneLine(JSON.stringify(text));
+  const text = oneLine(typeof value === "string" ? value : JSON.stringify(value));
+  return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
 }
 
 /** The stack of an error, below its line. */

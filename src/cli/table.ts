@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly align?: "right";
   /** Never cut: half of it would say something else. */
   readonly whole?: boolean;
+  /** Left out first where there is no room. */
+  readonly spare?: boolean;
 }
 
 export interface TableLook {
@@ -16,6 +18,7 @@ export interface TableLook {
 }
 
 const gap = "  ";
+const comfortable = 18;
 const narrowest = 6;
 
 /** Lines that fit the width, a title above each column. */
@@ -56,22 +59,30 @@ export function renderTable<Row>(
   ];
 }
 
-/** Takes from the widest column that may be cut, then leaves out columns from the right. */
+/** Cuts the widest, then leaves out what can be spared, then cuts harder, then leaves out whatever is on the right. */
 function narrow<Row>(columns: readonly Column<Row>[], natural: readonly number[], width: number): readonly number[] {
   const widths = [...natural];
   const total = (): number => {
     const kept = widths.filter((each) => each > 0);
     return kept.reduce((sum, each) => sum + each, 0) + gap.length * Math.max(0, kept.length - 1);
   };
-  while (total() > width) {
-    const candidates = widths.flatMap((each, index) =>
-      columns[index]?.whole !== true && each > narrowest ? [{ each, index }] : [],
-    );
-    const widest = candidates.sort((a, b) => b.each - a.each)[0];
-    if (widest === undefined) break;
-    widths[widest.index] = widest.each - 1;
-  }
-  for (let last = widths.length - 1; last > 0 && total() > width; last -= 1) widths[last] = 0;
+  const cutTo = (least: number): void => {
+    while (total() > width) {
+      const candidates = widths.flatMap((each, index) =>
+        columns[index]?.whole !== true && each > least ? [{ each, index }] : [],
+      );
+      const widest = candidates.sort((a, b) => b.each - a.each)[0];
+      if (widest === undefined) return;
+      widths[widest.index] = widest.each - 1;
+    }
+  };
+  const leaveOut = (may: (column: Column<Row> | undefined) => boolean): void => {
+    for (let last = widths.length - 1; last > 0 && total() > width; last -= 1) if (may(columns[last])) widths[last] = 0;
+  };
+  cutTo(comfortable);
+  leaveOut((column) => column?.spare === true);
+  cutTo(narrowest);
+  leaveOut(() => true);
   if (total() > width) widths[0] = width;
   return widths;
 }

@@ -61,7 +61,7 @@ export class ServeProcess implements AsyncDisposable {
     this.folder = folder;
     this.url = url;
     this.pid = child.pid ?? 0;
-    this.exited = once(child, "exit").then(([code, signal]) => ({ code, signal }) as Exit);
+    this.exited = once(child, "exit").then(([code, signal]): Exit => ({ code, signal }));
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.output += text;

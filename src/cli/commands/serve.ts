@@ -4,8 +4,6 @@ import { checkServing } from "../../config/serving.js";
 import { type CommandLine, Ended } from "../command-line.js";
 import { watchForEnding } from "../ending.js";
 import { paintFor } from "../paint.js";
-import { createLog } from "../pretty-log.js";
-import { serve } from "../serving.js";
 
 interface ServeOptions {
   readonly serviceConfig?: string;
@@ -16,6 +14,8 @@ export function serveCommand(cli: CommandLine): Command {
     .description("run one node; without settings a single one on the embedded PostgreSQL")
     .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
     .action(async (options: ServeOptions) => {
+      // The server is loaded by the one command that needs it: the others answer sooner.
+      const [{ serve }, { createLog }] = await Promise.all([import("../serving.js"), import("../pretty-log.js")]);
       const { config, sources } = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
       checkServing(config);
       const stated = Object.hasOwn(sources, "log.format");
