@@ -12,11 +12,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const note = "<!-- Written by scripts/reference.mjs from the code. Change the code, then run it again. -->";
 
 /** Every page by its path, from the modules that it describes. */
-export function renderReference({ settings, errorsSource, ElectionMetrics, Registry }) {
+export function renderReference({ settings, errorsSource, metrics }) {
   return {
     "docs/reference/settings.md": renderSettings(settings),
     "docs/reference/errors.md": renderErrors(readErrors(errorsSource)),
-    "docs/reference/metrics.md": renderMetrics(readMetrics(ElectionMetrics, Registry)),
+    "docs/reference/metrics.md": renderMetrics(readMetrics(metrics)),
   };
 }
 
@@ -201,11 +201,15 @@ ${table(["code", "HTTP status", "exit code", "meaning"], rows)}
 `;
 }
 
-function readMetrics(ElectionMetrics, Registry) {
+function readMetrics({ ElectionMetrics, ClusterMetrics, HttpMetrics, Registry }) {
   const registry = new Registry();
-  const metrics = new ElectionMetrics(registry, "holdfast_");
-  metrics.addRole("role", () => ({}));
-  return registry.getMetricsAsArray().map((metric) => ({
+  const prefix = "holdfast_";
+  new ElectionMetrics(registry, prefix).addRole("role", () => ({}));
+  new ClusterMetrics(registry, prefix, () => ({}));
+  const http = new HttpMetrics(registry, prefix);
+  const metrics = registry.getMetricsAsArray();
+  http.remove(); // It watches the event loop.
+  return metrics.map((metric) => ({
     name: metric.name,
     kind: metric.constructor.name.toLowerCase(),
     labels: metric.labelNames,
@@ -231,7 +235,7 @@ function renderMetrics(metrics) {
 # Metrics
 
 In the registry that \`createNode\` is given, or in \`node.registry\`. The prefix is the setting \`metrics.prefix\`. Every series of a
-role exists at 0 from \`node.role(name)\` on.
+role exists at 0 from \`node.role(name)\` on. Those of HTTP are there while a server is.
 
 ${table(["name", "kind", "labels", "meaning"], rows)}
 
@@ -261,10 +265,14 @@ async function writeReference() {
     ...(await load("config/setting.js")),
     ...(await load("config/shape.js")),
   };
-  const { ElectionMetrics } = await load("telemetry/metrics.js");
-  const { Registry } = await import("prom-client");
+  const metrics = {
+    ...(await load("telemetry/metrics.js")),
+    ...(await load("telemetry/cluster-metrics.js")),
+    ...(await load("telemetry/http-metrics.js")),
+    Registry: (await import("prom-client")).Registry,
+  };
   const errorsSource = readFileSync(join(root, "src/errors.ts"), "utf8");
-  const pages = renderReference({ settings, errorsSource, ElectionMetrics, Registry });
+  const pages = renderReference({ settings, errorsSource, metrics });
   for (const [path, page] of Object.entries(pages)) writeFileSync(join(root, path), page);
 }
 

@@ -10,6 +10,8 @@ import { showValue } from "../../src/config/setting.js";
 import { snakeCase } from "../../src/config/shape.js";
 import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
 import { errorCodes } from "../../src/errors.js";
+import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
+import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
 import { ElectionMetrics } from "../../src/telemetry/metrics.js";
 import { readSource, repositoryPaths, repositoryRoot } from "./source-tree.js";
 
@@ -19,7 +21,8 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const modules = { settings, errorsSource, ElectionMetrics, Registry };
+const metrics = { ElectionMetrics, ClusterMetrics, HttpMetrics, Registry };
+const modules = { settings, errorsSource, metrics };
 const pages = renderReference(modules);
 
 describe("the reference", () => {
