@@ -15,7 +15,7 @@ import type { GrantKind, GrantReport } from "./store/postgres/grants.js";
 import { PostgresMaintenance } from "./store/postgres/maintenance.js";
 import { type MigrationReport, readMigrations } from "./store/postgres/migrations.js";
 
-export type { Finding, Verdict } from "./doctor/finding.js";
+export type { Finding } from "./doctor/finding.js";
 export type { GrantKind, GrantReport } from "./store/postgres/grants.js";
 export type { MigrationReport } from "./store/postgres/migrations.js";
 

@@ -7,7 +7,7 @@ import { type Finding, ok, orOk, problem, warning } from "./finding.js";
 const tight = 0.8;
 
 /** Connections that a node needs at most: one for beats, one witness, one for each role, and its pool. */
-export function connectionsOfNode(roles: number, poolSize: number): number {
+function connectionsOfNode(roles: number, poolSize: number): number {
   return 2 + roles + poolSize;
 }
 
