@@ -1,6 +1,7 @@
 /**
- * `node scripts/reference.mjs`: writes docs/reference/{settings,errors,metrics}.md from the code: the catalogue of settings,
- * the catalogue of errors with its comments, and the metrics as they register themselves. Builds first, if needed.
+ * `node scripts/reference.mjs`: writes docs/reference/{settings,errors,metrics,cli}.md from the code: the catalogue of settings,
+ * the catalogue of errors with its comments, the metrics as they register themselves, and the commands as they are defined.
+ * Builds first, if needed.
  *
  * test/tidy/reference.test.ts renders the same from the sources and fails when a page differs.
  */
@@ -8,15 +9,17 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { renderCommands } from "./command-reference.mjs";
 
 const note = "<!-- Written by scripts/reference.mjs from the code. Change the code, then run it again. -->";
 
 /** Every page by its path, from the modules that it describes. */
-export function renderReference({ settings, errorsSource, metrics }) {
+export function renderReference({ settings, errorsSource, metrics, program }) {
   return {
     "docs/reference/settings.md": renderSettings(settings),
     "docs/reference/errors.md": renderErrors(readErrors(errorsSource)),
     "docs/reference/metrics.md": renderMetrics(readMetrics(metrics)),
+    "docs/reference/cli.md": renderCommands(program, { note, table }),
   };
 }
 
@@ -272,7 +275,9 @@ async function writeReference() {
     Registry: (await import("prom-client")).Registry,
   };
   const errorsSource = readFileSync(join(root, "src/errors.ts"), "utf8");
-  const pages = renderReference({ settings, errorsSource, metrics });
+  // A command line is needed to run a command, and not to describe it.
+  const program = (await load("cli/program.js")).createProgram({});
+  const pages = renderReference({ settings, errorsSource, metrics, program });
   for (const [path, page] of Object.entries(pages)) writeFileSync(join(root, path), page);
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Duration, parseDuration } from "../config/duration.js";
 import { HoldfastError } from "../errors.js";
 import type { CommandLine } from "./command-line.js";
@@ -72,6 +72,11 @@ export function asDuration(text: string): Duration {
   if (duration === null || duration.ms <= 0)
     throw new InvalidArgumentError('It must be a duration like "500ms", "5s" or "1m".');
   return duration;
+}
+
+/** An option that takes a duration, with its default as a person would write it. */
+export function durationOption(flags: string, description: string, fallback: string): Option {
+  return new Option(flags, description).argParser(asDuration).default(asDuration(fallback), fallback);
 }
 
 export function asCount(text: string): number {

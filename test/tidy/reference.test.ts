@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import { createProgram } from "../../src/cli/program.js";
 import { catalogue } from "../../src/config/catalogue.js";
 import { environmentName } from "../../src/config/environment-name.js";
 import { foreignNames } from "../../src/config/foreign-names.js";
@@ -13,6 +14,7 @@ import { errorCodes } from "../../src/errors.js";
 import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
 import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
 import { ElectionMetrics } from "../../src/telemetry/metrics.js";
+import { FakeCommandLine } from "../support/fake-command-line.js";
 import { readSource, repositoryPaths, repositoryRoot } from "./source-tree.js";
 
 type Pages = Readonly<Record<string, string>>;
@@ -22,7 +24,8 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
 const metrics = { ElectionMetrics, ClusterMetrics, HttpMetrics, Registry };
-const modules = { settings, errorsSource, metrics };
+const program = createProgram(new FakeCommandLine());
+const modules = { settings, errorsSource, metrics, program };
 const pages = renderReference(modules);
 
 describe("the reference", () => {
@@ -37,6 +40,14 @@ describe("the reference", () => {
     });
     expect(other["docs/reference/settings.md"]).not.toBe(pages["docs/reference/settings.md"]);
     expect(other["docs/reference/settings.md"]).toContain("`tempo`");
+  });
+
+  it("has every option of every command, and changes with them", () => {
+    const other = createProgram(new FakeCommandLine());
+    other.commands.find((command) => command.name() === "migrate")?.option("--backwards", "take it back");
+    const page = renderReference({ ...modules, program: other })["docs/reference/cli.md"];
+    expect(page).toContain("`--backwards`");
+    expect(page).not.toBe(pages["docs/reference/cli.md"]);
   });
 
   it("has every error of the catalogue, each with its meaning", () => {

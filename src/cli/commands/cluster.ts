@@ -12,7 +12,7 @@ import type {
 import { renderHistory, renderLeaders, renderNodes } from "../cluster-tables.js";
 import type { CommandLine } from "../command-line.js";
 import type { NodeClient } from "../node-client.js";
-import { asCount, asDuration, clientOf, type ReadingOptions, withReadingOptions } from "../node-options.js";
+import { asCount, clientOf, durationOption, type ReadingOptions, withReadingOptions } from "../node-options.js";
 import { oneLine } from "../paint.js";
 import { lookOf, pairs, printJson, printLines } from "../print.js";
 import { LiveCluster } from "../watch/live-cluster.js";
@@ -129,7 +129,7 @@ interface WatchCommandOptions extends ReadingOptions {
 function watchCommand(cli: CommandLine): Command {
   return withReadingOptions(new Command("watch"))
     .description("the cluster, live: a screen on a terminal, elsewhere a line for each change")
-    .option("--interval <duration>", "how often to look", asDuration, asDuration("500ms"))
+    .addOption(durationOption("--interval <duration>", "how often to look", "500ms"))
     .action(async (options: WatchCommandOptions) => {
       const live = new LiveCluster(clientOf(cli, options));
       await watchCluster(cli, live, { intervalMs: options.interval.ms, json: options.json === true });

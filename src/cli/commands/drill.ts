@@ -7,7 +7,7 @@ import { checkDrill, type DrillKind, runDrill } from "../drill/drill.js";
 import { readScene, type Scene } from "../drill/scene.js";
 import { type DrillReport, renderEvent, reportJson, Timeline } from "../drill/timeline.js";
 import { formatElapsed } from "../elapsed.js";
-import { asDuration, clientOf, type ReadingOptions, withNodeOptions } from "../node-options.js";
+import { clientOf, durationOption, type ReadingOptions, withNodeOptions } from "../node-options.js";
 
 interface DrillOptions extends ReadingOptions {
   readonly role: string;
@@ -34,7 +34,7 @@ export function drillCommand(cli: CommandLine): Command {
         .requiredOption("--role <role>", "the role whose leader it is done to")
         .option("--yes", "do not ask first")
         .option("--force", "even where nobody stands by: then it is an outage")
-        .option("--timeout <duration>", "how long the takeover may take", asDuration, asDuration("60s"))
+        .addOption(durationOption("--timeout <duration>", "how long the takeover may take", "60s"))
         .option("--json", "print the report as JSON")
         .action((options: DrillOptions) => act(cli, kind, options)),
     );

@@ -6,7 +6,7 @@ import { statusTone } from "../cluster-tables.js";
 import type { CommandLine } from "../command-line.js";
 import { drainNode } from "../draining.js";
 import { formatAgo, formatMoment } from "../elapsed.js";
-import { asDuration, clientOf, type ReadingOptions, withReadingOptions } from "../node-options.js";
+import { clientOf, durationOption, type ReadingOptions, withReadingOptions } from "../node-options.js";
 import { oneLine } from "../paint.js";
 import { lookOf, pairs, printJson, printLines } from "../print.js";
 
@@ -73,7 +73,7 @@ function drainCommand(cli: CommandLine): Command {
     .description("let a node finish what it has, give up its roles, and stay a follower")
     .argument("<id>", "the node")
     .option("--no-wait", "only ask for it")
-    .option("--timeout <duration>", "how long to wait", asDuration, asDuration("60s"))
+    .addOption(durationOption("--timeout <duration>", "how long to wait", "60s"))
     .action(async (id: string, options: DrainOptions) => {
       const timeoutMs = options.wait ? options.timeout.ms : 0;
       const answer = await drainNode(cli, clientOf(cli, options), { id, timeoutMs });
