@@ -239,10 +239,12 @@ begin
     select from :"schema".nodes n where n.node_id = s.node_id and n.status not in ('dead', 'left'));
   delete from :"schema".requests where requested_at < clock_timestamp() - interval '7 days';
   if p_history_days > 0 then
-    -- In small portions, oldest first: the ids are in the order of time.
+    -- In small portions, oldest first: the ids are in the order of time. A role's last line stays: it tells which epochs were
+    -- given, should the lease row be lost.
     delete from :"schema".history where id in (
-      select id from (select id, at from :"schema".history order by id limit 1000) oldest
-      where at < clock_timestamp() - p_history_days * interval '1 day');
+      select id from (select id, role, at from :"schema".history order by id limit 1000) oldest
+      where at < clock_timestamp() - p_history_days * interval '1 day'
+        and exists (select from :"schema".history later where later.role = oldest.role and later.id > oldest.id));
   end if;
   return jsonb_build_object('died', coalesce(to_jsonb(v_died), '[]'), 'forgotten', coalesce(to_jsonb(v_forgotten), '[]'));
 end

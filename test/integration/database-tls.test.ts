@@ -41,7 +41,7 @@ test("a node talks TLS with its database in every session, and checks whom it ta
     code: "DATABASE_REFUSED",
     message: expect.stringContaining("store.tls_ca"),
   });
-  const trusting = { tls: "verify-full", tlsCa: certificate };
+  const trusting = { tls: "verify-full", tlsCa: certificate } as const;
   // Another address of this very machine, for which the certificate was not made.
   await using elsewhere = await startTcpProxy({ host: "127.0.0.1", port: server.port }, "127.0.0.2");
   const url = withHost(elsewhere.through(server.url), "127.0.0.2");
