@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import type { AuditRow } from "../access/audit.js";
 import { accessRoles, grantable } from "../access/permission.js";
 import type { TokenRow } from "../access/token.js";
-import { fromDatabase } from "./database-wait.js";
+import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noBody, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 import type { Limits } from "./limits.js";
 import { cut, databasePage, firstOf, pageOf, pageQuery } from "./page.js";
@@ -50,7 +50,9 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
   const { node, limits } = options;
   const { access } = node;
   const tags = ["access"];
-  const ask = <Result>(asked: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, asked);
+  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
+    node.work.run(async () => await toDatabase(node, limits.databaseWaitMs, write));
 
   app.get(
     "/tokens",
@@ -64,7 +66,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       },
     },
     async ({ query }) => {
-      const tokens = await ask(access.tokens());
+      const tokens = await read(access.tokens());
       return cut(query, tokens.toReversed(), ({ id }) => id, showToken);
     },
   );
@@ -84,7 +86,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       const { name, role, grants = [], expires_in_seconds: lifetime } = request.body;
       const wish = { name, role, grants, lifetimeMs: lifetime === undefined ? null : lifetime * 1000 };
       const createdBy = request.caller?.name ?? "unknown";
-      const { token, secret } = await node.work.run(async () => await ask(access.create(wish, createdBy)));
+      const { token, secret } = await change(() => access.create(wish, createdBy));
       request.auditTarget = token.id;
       reply.code(201);
       return { token: showToken(token), secret };
@@ -105,7 +107,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       },
     },
     async ({ params }) => {
-      const token = await node.work.run(async () => await ask(access.revoke(params.id)));
+      const token = await change(() => access.revoke(params.id));
       return { token: showToken(token) };
     },
   );
@@ -121,7 +123,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
         response: { 200: pageOf(auditSchema) },
       },
     },
-    async ({ query }) => firstOf(query, await ask(access.audit(databasePage(query))), showAudit),
+    async ({ query }) => firstOf(query, await read(access.audit(databasePage(query))), showAudit),
   );
   await Promise.resolve();
 };

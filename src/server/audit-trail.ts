@@ -37,8 +37,8 @@ export async function recordCall(
     if (reply.statusCode < 400) node.log.error(lost, "AUDIT LOST: this was done, and could not be recorded");
     else node.log.warn(lost, "a refused call could not be recorded");
   });
-  // While the database is away the call has waited for it already.
-  if (node.readiness().database) await recorded;
+  // Where the database is away, the caller has waited for it already.
+  if (reply.statusCode < 500 && node.readiness().database) await recorded;
 }
 
 function targetOf(params: unknown): string | null {

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
-import { HoldfastError } from "../errors.js";
 import type { Asking } from "../membership/cluster-view.js";
 import { requestSchema, showRequest } from "./cluster-answers.js";
-import { fromDatabase } from "./database-wait.js";
+import { toDatabase } from "./database-wait.js";
 import { exactly, noBody, nodeName, roleName } from "./fields.js";
 import { limits as defaults, type Limits } from "./limits.js";
 import type { ServedNode } from "./served-node.js";
@@ -35,13 +34,10 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
     reply: FastifyReply,
     asking: Pick<Asking, "kind" | "nodeId" | "role" | "to">,
   ) => {
-    if (!node.readiness().database) {
-      throw new HoldfastError("DATABASE_AWAY", "The database does not answer, and a request travels through it.");
-    }
     const waitMs = request.query.wait_ms ?? limits.controlWaitMs;
     const requestedBy = request.caller?.name ?? "unknown";
-    const asked = node.cluster.ask({ ...asking, requestedBy, waitMs, signal: hangUpOf(reply) });
-    const seen = await fromDatabase(waitMs + limits.databaseWaitMs, asked);
+    const ask = () => node.cluster.ask({ ...asking, requestedBy, waitMs, signal: hangUpOf(reply) });
+    const seen = await toDatabase(node, waitMs + limits.databaseWaitMs, ask);
     reply.code(seen.actedAt === null ? 202 : 200);
     return showRequest(seen);
   };

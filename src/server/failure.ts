@@ -36,7 +36,8 @@ export function failureAnswer(node: ServedNode, request: FastifyRequest, error: 
   const ours = inOurWords(error);
   const told = ours === null ? null : errorAnswer(ours, node);
   if (told === null || told.body.error === "INTERNAL") {
-    request.log.error({ err: error, request_id: request.id, route: request.routeOptions.url }, "a request failed");
+    // The line has the request's id by itself.
+    request.log.error({ err: error, route: request.routeOptions.url }, "a request failed");
     return internal(node, request.id);
   }
   if (told.status >= 500) {

@@ -35,7 +35,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   const log: FastifyBaseLogger = node.log.child({ node_id: node.id });
   const app: FastifyInstance = fastify({
     loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "request_id" }),
     genReqId: () => randomUUID(),
     bodyLimit: limits.bodyBytes,
     routerOptions: { maxParamLength: limits.paramLength },

@@ -1,4 +1,5 @@
 import { cpus, freemem, hostname, loadavg, totalmem } from "node:os";
+import { publicUrlOf } from "../config/serving.js";
 import { loadOf } from "../membership/node-row.js";
 import { version } from "../version.js";
 import type { NodesAnswer } from "./cluster-answers.js";
@@ -26,7 +27,7 @@ export function showSingleNode(node: ServedNode, connections: number): NodesAnsw
         is_leader: true,
         ip_address: null,
         http_port: api.port === 0 ? null : api.port,
-        url: api.publicUrl === "" ? null : api.publicUrl,
+        url: api.publicUrl === "" && api.port === 0 ? null : publicUrlOf(node.config, hostname()),
         roles: [...cluster.roles],
         worker_capabilities: [...cluster.capabilities],
         version,

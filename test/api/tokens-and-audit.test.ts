@@ -78,6 +78,16 @@ describe("tokens over HTTP", () => {
     expect((await served.app.inject({ method: "POST", url: "/tokens", payload })).statusCode).toBe(201);
   });
 
+  it("are not sent to a database that is away, and may have been made by one that stopped answering", async () => {
+    await using served = await serveOpen({}, { databaseWaitMs: 20 });
+    const { app, node } = served;
+    const request = { method: "POST", url: "/tokens", payload: { name: "x", role: "viewer" } } as const;
+    node.trouble = async () => await new Promise<never>(() => undefined);
+    expect((await app.inject(request)).json()).toMatchObject({ error: "UNKNOWN_OUTCOME" });
+    node.ready.database = false;
+    expect((await app.inject(request)).json()).toMatchObject({ error: "DATABASE_AWAY" });
+  });
+
   it("are work: none is made by a node that drains", async () => {
     await using served = await serveOpen();
     served.node.work.refuse();
