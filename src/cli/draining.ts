@@ -11,6 +11,7 @@ import { shorten } from "./table.js";
 const longestAskMs = 30_000;
 /** Beside what the node itself waits. */
 const answerSlackMs = 5_000;
+const betweenAsksMs = 250;
 const progressMs = 500;
 
 /** Asks for a drain and waits until it is over. A timeout of 0 only asks. */
@@ -28,7 +29,9 @@ export async function drainNode(
       const path = `/cluster/nodes/${encodeURIComponent(id)}/drain?wait_ms=${waitMs}`;
       const answer = await client.post<RequestAnswer>(path, { timeoutMs: waitMs + answerSlackMs });
       if (answer.acted_at !== null || timeoutMs === 0) return answer;
-      if (performance.now() >= until) throw overdue(id, timeoutMs);
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) throw overdue(id, timeoutMs);
+      await delay(Math.min(betweenAsksMs, leftMs));
     }
   } finally {
     over.abort();

@@ -1,5 +1,7 @@
+import { hostname } from "node:os";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.js";
+import { publicUrlOf } from "../config/serving.js";
 import { HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
 import { within } from "../lifecycle/retry.js";
@@ -24,7 +26,7 @@ export async function serve(config: Config, log: Logger, ending: EndingWatch): P
 }
 
 async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>): Promise<number> {
-  const node = await startNode(config, { log, serves: true });
+  const node = await startNode(withPublicUrl(config), { log, serves: true });
   const unusable = new Promise<HoldfastError>((resolve) => node.once("failed", resolve));
   let server: RunningServer | null = null;
   try {
@@ -46,6 +48,13 @@ async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>):
     return 1;
   }
   return await stopInOrder(config, { node, server, log, signal: why.signal });
+}
+
+/** Others find this node by its row and by its leases, so its address has to be known before it joins. */
+function withPublicUrl(config: Config): Config {
+  const { api } = config;
+  if (api.publicUrl !== "" || api.port === 0) return config;
+  return Object.freeze({ ...config, api: Object.freeze({ ...api, publicUrl: publicUrlOf(config, hostname()) }) });
 }
 
 /** A node without the scheduler's room leads nothing by itself. */

@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
+import { programPath } from "../support/serve-process.js";
 
 interface Report {
   readonly kind: string;
@@ -88,5 +92,55 @@ describe("a drill on three serving nodes", () => {
       report.new_leader,
       cluster.nodes.filter((node) => node !== cluster.node(report.old_leader)),
     );
+  });
+});
+
+describe("a drill that comes to nothing", () => {
+  let database: TestDatabase;
+  let cluster: ServeCluster;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    // Nobody takes over from a frozen leader before this lease has run out.
+    const patient = {
+      "cluster.heartbeat_seconds": 1,
+      "cluster.leader_fence_timeout_seconds": 50,
+      "cluster.leader_lease_ttl_seconds": 60,
+      "cluster.node_timeout_seconds": 60,
+    };
+    cluster = await ServeCluster.start(database.url, 2, patient);
+  });
+
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+    await database?.drop();
+  });
+
+  const stall = (...more: readonly string[]): readonly string[] => [
+    ...["drill", "stall", "--role", "scheduler", "--yes", "--url", cluster.node("node-2").url],
+    ...more,
+  ];
+
+  const leads = async (): Promise<void> => {
+    expect(await cluster.node("node-1").read("/role")).toMatchObject({ role: "LEADER", leader_epoch: 1 });
+  };
+
+  it("wakes the frozen leader when its time is up, and exits with 1", async () => {
+    const { code, stdout, stderr } = await runCommand(stall("--timeout", "1s"));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^ +0\.0 ms {2}SIGSTOP to node-1 /);
+    expect(stderr).toContain('The takeover of "scheduler" was not over within 1 s');
+    await leads();
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("wakes the frozen leader when it is interrupted by %s", async (signal) => {
+    const child = spawn(process.execPath, [programPath, ...stall()], { stdio: ["ignore", "pipe", "pipe"] });
+    const said = new Promise<string>((resolve) => child.stdout.setEncoding("utf8").once("data", resolve));
+    expect(await said).toContain("SIGSTOP to node-1");
+    child.kill(signal);
+    const [[code], stderr] = await Promise.all([once(child, "exit"), text(child.stderr)]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`The drill was interrupted (${signal}).`);
+    await leads();
   });
 });

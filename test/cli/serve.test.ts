@@ -90,6 +90,16 @@ describe("holdfast serve", () => {
     expect(await served.read("/cluster/status")).toMatchObject({ node_id: "from-file", clustered: true });
   });
 
+  it("publishes where it is reached, also where nobody said it", async () => {
+    await using served = await ServeProcess.start({ settings: settingsOf("found", { "api.public_url": "" }) });
+    await served.said('"msg":"elected"');
+    const { nodes } = await served.read<{ readonly nodes: readonly { node_id: string; url: string | null }[] }>(
+      "/cluster/nodes",
+    );
+    expect(nodes.find(({ node_id }) => node_id === "found")?.url).toBe(served.url);
+    expect(await served.read("/role")).toMatchObject({ leader_url: served.url });
+  });
+
   it("needs no settings at all: one node on the embedded PostgreSQL", async () => {
     await using served = await ServeProcess.start();
     await served.said('"msg":"elected"');

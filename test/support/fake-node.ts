@@ -50,7 +50,7 @@ export function fakeLeader(leaderId: string | null, epoch: number): LeaderAnswer
   };
 }
 
-export function fakeTransition(nodeId: string, epoch: number): TransitionAnswer {
+function fakeTransition(nodeId: string, epoch: number): TransitionAnswer {
   const id = String(epoch);
   const common = { id, role: "scheduler", epoch, event: "elected", reason: "evidence" } as const;
   return { ...common, node_id: nodeId, previous_node_id: null, gap_seconds: 0.0051, at: 1_050 };
@@ -91,7 +91,8 @@ export class FakeNodeServer implements AsyncDisposable {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const fake = new FakeNodeServer(server, cluster);
     server.on("request", (request, response) => {
-      const answer = fake.answer((request.url ?? "").split("?")[0] ?? "");
+      const path = (request.url ?? "").split("?")[0] ?? "";
+      const answer = request.method === "POST" ? fake.act(path) : fake.answer(path);
       response.writeHead(answer === undefined ? 404 : 200, {
         "content-type": "application/json",
         "x-holdfast-node": "fake",
@@ -99,6 +100,15 @@ export class FakeNodeServer implements AsyncDisposable {
       response.end(JSON.stringify(answer ?? { error: "NOT_FOUND", message: "There is nothing here." }));
     });
     return fake;
+  }
+
+  /** Whoever asks for something finds it done or not, as the test says. */
+  acted = true;
+
+  private act(path: string): unknown {
+    const [, , , nodeId = ""] = path.split("/");
+    const order = { kind: "drain", role: null, to: null, requested_by: "anyone", requested_at: 1_100 };
+    return { request_id: "1", node_id: nodeId, ...order, acted_at: this.acted ? 1_101 : null };
   }
 
   private answer(path: string): unknown {
