@@ -114,7 +114,7 @@ async function checkAccess(node: ServedNode, waitMs: number): Promise<void> {
     throw new HoldfastError(
       "ACCESS_OPEN",
       `api.host (${host}) is reached from other machines, and there is no token, so anyone could do anything: ` +
-        "run `holdfast token create --name admin --role admin` first, or listen on 127.0.0.1.",
+        "run `holdfast token create --direct --name admin --role admin` first, or listen on 127.0.0.1.",
     );
   }
 }

@@ -68,6 +68,19 @@ describe("a request that does not get on", () => {
     expect(JSON.parse(connection.answer.body)).toMatchObject({ error: "REQUEST_TIMEOUT" });
   });
 
+  it("is not confused with a connection that rests between two requests", async () => {
+    await using served = await listen({}, quick);
+    using resting = await RawConnection.open(served.port);
+    resting.send(`${request}\r\n`);
+    await resting.got(/"ok"/);
+    for (let round = 0; round < 3; round += 1) {
+      using silent = await RawConnection.open(served.port);
+      await silent.ended; // So long that whoever owes a request is given up.
+    }
+    resting.send(`${request}\r\n`);
+    await resting.got(/"ok"[\s\S]*"ok"/);
+  });
+
   it("does not keep others waiting", async () => {
     await using served = await listen();
     using slow = await RawConnection.open(served.port);
