@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { DemoProcess, repositoryRoot } from "../support/demo-process.js";
+
+const onLinux = process.platform === "linux";
+
+it.runIf(onLinux).each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
+  "npm start ends with npm, and leaves nothing, when npm gets a %s",
+  { timeout: 120_000 },
+  async (signal) => {
+    const command = ["npm", "--silent", "start", "--"];
+    await using demo = await DemoProcess.start({ nodes: 1, command, cwd: repositoryRoot });
+    expect(demo.stdout).toBe(`ready: ${demo.url(0)} (1 node, node-1 leads)\n`);
+    expect(await demo.remains()).not.toEqual([]);
+    demo.child.kill(signal);
+    await demo.exited;
+    await expect.poll(() => demo.remains(), { timeout: 30_000 }).toEqual([]);
+  },
+);

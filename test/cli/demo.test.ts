@@ -1,0 +1,156 @@
+import { writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { ListAnswer, TransitionAnswer } from "../../src/cli/cluster-answers.js";
+import { DemoProcess, processesIn } from "../support/demo-process.js";
+import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
+
+const patienceMs = 120_000;
+const onLinux = process.platform === "linux";
+
+let dataDir: string;
+
+beforeEach(async () => {
+  dataDir = await makeTestDirectory();
+});
+
+afterEach(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
+
+/** What the database recorded of the last election. */
+async function lastElection(demo: DemoProcess, index: number): Promise<TransitionAnswer | undefined> {
+  const { items } = await demo.read<ListAnswer<TransitionAnswer>>(index, "/cluster/history?role=scheduler");
+  return items.find(({ event }) => event === "elected");
+}
+
+function indexOf(nodeId: string): number {
+  return Number(nodeId.replace("node-", "")) - 1;
+}
+
+describe("holdfast demo", { timeout: patienceMs }, () => {
+  it("runs three nodes, of which another leads when the leader is killed, and leaves nothing at Ctrl-C", async () => {
+    // A user's own settings are for their own nodes.
+    writeFileSync(join(dataDir, "holdfast.toml"), "nonsense = true\n");
+    await using demo = await DemoProcess.start({
+      cwd: dataDir,
+      env: {
+        HOLDFAST_SERVICE_CONFIG: join(dataDir, "holdfast.toml"),
+        HOLDFAST_CLUSTER_NODE_ID: "mine",
+        HOLDFAST_STORE_URL: "postgres://nobody@127.0.0.1:1/none",
+        PGOPTIONS: "-c search_path=elsewhere",
+      },
+    });
+    const before = await demo.cluster();
+    expect(before.nodes.map(({ node_id, status }) => [node_id, status])).toEqual([
+      ["node-1", "active"],
+      ["node-2", "active"],
+      ["node-3", "active"],
+    ]);
+    expect(before.nodes.map(({ http_port }) => http_port)).toEqual([demo.port, demo.port + 1, demo.port + 2]);
+    const leader = before.nodes.find(({ is_leader }) => is_leader);
+    expect(before.leader_node_id).toBe(leader?.node_id);
+    expect(demo.stdout).toBe(`ready: ${demo.url(0)} (3 nodes, ${leader?.node_id} leads)\n`);
+
+    process.kill(leader?.pid ?? 0, "SIGKILL");
+    await demo.until(async () => (await demo.primaries()).some((id) => id !== leader?.node_id));
+    const [heir = ""] = await demo.primaries();
+    expect(await demo.read(indexOf(heir), "/cluster/nodes")).toMatchObject({ leader_node_id: heir });
+    const election = await lastElection(demo, indexOf(heir));
+    expect(election).toMatchObject({ node_id: heir, previous_node_id: leader?.node_id, reason: "evidence" });
+    expect(election?.gap_seconds).toBeLessThan(1);
+    await demo.until(() => demo.stderr.includes(`${heir} leads after`));
+    expect(demo.stderr).toMatch(
+      new RegExp(`${leader?.node_id} gone: ${heir} leads after [\\d.]+ m?s, epoch 2 \\(the database: [\\d.]+ m?s`),
+    );
+
+    expect(await demo.remains()).toEqual(expect.arrayContaining(["owner.json", "data/postmaster.pid"]));
+    demo.child.kill("SIGINT");
+    expect(await demo.exited).toEqual({ code: 0, signal: null });
+    expect(await demo.remains()).toEqual([]);
+    expect(demo.stdout.split("\n")).toHaveLength(2);
+  });
+
+  it("goes on with the same database the next time, and begins anew with --fresh", async () => {
+    const epochs: number[] = [];
+    for (const [args, signal] of [
+      [[], "SIGTERM"],
+      [[], "SIGHUP"],
+      [["--fresh"], "SIGINT"],
+    ] as const) {
+      await using demo = await DemoProcess.start({ nodes: 1, dataDir, args });
+      epochs.push((await lastElection(demo, 0))?.epoch ?? 0);
+      demo.child.kill(signal);
+      expect(await demo.exited).toEqual({ code: 0, signal: null });
+      expect(await demo.remains()).toEqual([]);
+    }
+    expect(epochs).toEqual([1, 2, 1]);
+  });
+
+  it("says which port is taken and how to take another, before it starts anything", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    try {
+      await using demo = await DemoProcess.spawn({ port: port - 1, dataDir });
+      expect(await demo.exited).toEqual({ code: 2, signal: null });
+      expect(demo.stderr).toMatch(
+        new RegExp(
+          `^holdfast: Ports? (\\d+, )?${port}(, \\d+)? on 127\\.0\\.0\\.1 (is|are) taken [^\n]* --port \\d*\\.? ?\\[ADDRESS_IN_USE\\]\n$`,
+        ),
+      );
+      expect(processesIn(dataDir)).toEqual([]);
+    } finally {
+      other.close();
+    }
+  });
+
+  it("does not share its directory, and another demo beside it does not mind", async () => {
+    await using first = await DemoProcess.start({ nodes: 1, dataDir });
+    await using second = await DemoProcess.spawn({ nodes: 1, dataDir });
+    expect(await second.exited).toEqual({ code: 4, signal: null });
+    expect(second.stderr).toContain(`is in use by process ${first.child.pid}`);
+    expect(second.stderr).toContain("--data-dir");
+    await using third = await DemoProcess.start({ nodes: 1 });
+    expect(await Promise.all([first.primaries(), third.primaries()])).toEqual([["node-1"], ["node-1"]]);
+  });
+
+  it.runIf(onLinux)("takes its nodes with it when it is killed, a frozen one too", async () => {
+    await using demo = await DemoProcess.start({ nodes: 2 });
+    const { nodes } = await demo.cluster();
+    process.kill(nodes[0]?.pid ?? 0, "SIGSTOP");
+    demo.child.kill("SIGKILL");
+    await demo.exited;
+    // The server ends by itself too, but leaves its pid file for the next start to judge.
+    const left = async (): Promise<readonly string[]> => (await demo.remains()).filter((what) => !what.includes("."));
+    await expect.poll(left, { timeout: 30_000 }).toEqual([]);
+    await using next = await DemoProcess.start({ nodes: 2, dataDir: demo.dataDir });
+    await expect.poll(() => next.primaries(), { timeout: 30_000 }).toHaveLength(1);
+  });
+
+  it("runs on a server of one's own, and hands on why its nodes did not start", async () => {
+    await using database = await createTestDatabase();
+    await using demo = await DemoProcess.start({ nodes: 2, args: ["--database", database.url] });
+    expect((await demo.cluster()).nodes).toHaveLength(2);
+    const nowhere = database.url.replace(database.name, "no_such_database");
+    await using failing = await DemoProcess.spawn({ nodes: 2, args: ["--database", nowhere] });
+    expect(await failing.exited).toEqual({ code: 4, signal: null });
+    expect(failing.stderr).toMatch(/^holdfast: node-\d did not start: .*no_such_database.* \[DATABASE_[A-Z]+\]$/m);
+    expect(failing.stdout).toBe("");
+    expect(await failing.remains()).toEqual([]);
+  });
+
+  it.each([
+    [["--nodes", "0"], /--nodes.*from 1 to 9/],
+    [["--nodes", "10"], /--nodes.*from 1 to 9/],
+    [["--port", "65536"], /--port.*from 1 to 65535/],
+    [["--port", "65534"], /3 nodes from port 65534 on do not fit/],
+    [["--database", "mysql://host/database"], /--database must be an address like postgres:/],
+    [["--database", "postgres://host/database", "--fresh"], /--fresh throws only the embedded database away/],
+  ])("refuses %j in one line", async (args, says) => {
+    await using demo = await DemoProcess.spawn({ dataDir, args });
+    expect(await demo.exited).toEqual({ code: 2, signal: null });
+    expect(demo.stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(demo.stderr).toMatch(says);
+  });
+});
