@@ -116,10 +116,8 @@ describe("a drill that comes to nothing", () => {
     await database?.drop();
   });
 
-  const stall = (...more: readonly string[]): readonly string[] => [
-    ...["drill", "stall", "--role", "scheduler", "--yes", "--url", cluster.node("node-2").url],
-    ...more,
-  ];
+  const stall = (...more: readonly string[]): readonly string[] =>
+    ["drill", "stall", "--role", "scheduler", "--yes", "--url", cluster.node("node-2").url].concat(more);
 
   const leads = async (): Promise<void> => {
     expect(await cluster.node("node-1").read("/role")).toMatchObject({ role: "LEADER", leader_epoch: 1 });

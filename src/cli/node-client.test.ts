@@ -1,0 +1,104 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { HoldfastError } from "../errors.js";
+import { NodeClient } from "./node-client.js";
+
+const stops: (() => void)[] = [];
+
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  stops.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const answering =
+  (
+    status: number,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = { "x-holdfast-node": "a" },
+  ): RequestListener =>
+  (_request, response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify(body));
+  };
+
+async function failureOf(url: string, options: { readonly token?: string; readonly timeoutMs?: number } = {}) {
+  const { token = null, ...rest } = options;
+  try {
+    await new NodeClient({ url, token, ...rest }).get("/cluster/nodes");
+  } catch (error) {
+    if (error instanceof HoldfastError) return { code: error.code, exit: error.exitCode, message: error.message };
+    throw error;
+  }
+  throw new Error("It did not fail.");
+}
+
+describe("a node that is asked over HTTP", () => {
+  it("gets the token, and its answer is passed on as it is", async () => {
+    const seen: (string | undefined)[] = [];
+    const url = await listen((request, response) => {
+      seen.push(request.headers.authorization);
+      answering(200, { nodes: [] })(request, response);
+    });
+    expect(await new NodeClient({ url: `${url}/`, token: "hf_x" }).get("/cluster/nodes")).toEqual({ nodes: [] });
+    expect(seen).toEqual(["Bearer hf_x"]);
+  });
+
+  it("answers errors that come out as the same error, with its exit code", async () => {
+    const known = await listen(answering(409, { error: "NODE_GONE", message: 'Node "b" has left.' }));
+    expect(await failureOf(known)).toEqual({ code: "NODE_GONE", exit: 1, message: 'Node "b" has left.' });
+    const away = await listen(answering(503, { error: "DATABASE_AWAY", message: "Later." }));
+    expect(await failureOf(away)).toMatchObject({ exit: 4 });
+    const newer = await listen(answering(418, { error: "SOMETHING_NEW", message: "Tea." }));
+    expect(await failureOf(newer)).toEqual({
+      code: "INTERNAL",
+      exit: 1,
+      message: "The node answered HTTP 418: SOMETHING_NEW: Tea.",
+    });
+  });
+
+  it("that does not lead says who does: exit 3", async () => {
+    const answer = { error: "NOT_LEADER", leader_id: "b", leader_url: "http://b:7400", leader_epoch: 7, node_id: "a" };
+    expect(await failureOf(await listen(answering(409, answer)))).toEqual({
+      code: "NOT_LEADER",
+      exit: 3,
+      message: 'This node does not lead; "b" does, at http://b:7400: use --url http://b:7400.',
+    });
+    const unknown = await listen(answering(409, { ...answer, leader_id: null, leader_url: null, leader_epoch: null }));
+    expect((await failureOf(unknown)).message).toContain("no leader is known");
+  });
+
+  it("that knows no such caller leads to the token that is missing, or wrong", async () => {
+    const url = await listen(answering(401, { error: "UNAUTHORIZED", message: "x" }));
+    expect((await failureOf(url)).message).toContain("set HOLDFAST_TOKEN");
+    expect((await failureOf(url, { token: "hf_old" })).message).toContain("does not know this token");
+  });
+
+  it.each([
+    ["JSON of another kind", answering(200, { hello: "world" }, {})],
+    ["an error of another kind", answering(500, { oops: true }, {})],
+    ["a redirect", answering(302, {}, { location: "http://127.0.0.1:1/" })],
+    ["no JSON", (_request: unknown, response) => response.end("hello")],
+  ] satisfies readonly (readonly [string, RequestListener])[])("is not what answers %s", async (_name, listener) => {
+    const failure = await failureOf(await listen(listener));
+    expect(failure).toMatchObject({ code: "NODE_AWAY", exit: 4 });
+    expect(failure.message).toContain("is no Holdfast node");
+  });
+
+  it("that does not answer in time is away", async () => {
+    const url = await listen(() => undefined);
+    expect(await failureOf(url, { timeoutMs: 50 })).toMatchObject({
+      code: "NODE_AWAY",
+      message: expect.stringContaining("(no answer within 0.05 s)") as string,
+    });
+  });
+});
