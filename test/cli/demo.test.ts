@@ -1,10 +1,9 @@
 import { writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ListAnswer, TransitionAnswer } from "../../src/cli/cluster-answers.js";
-import { DemoProcess, processesIn } from "../support/demo-process.js";
+import { clearAway, DemoProcess, processesIn } from "../support/demo-process.js";
 import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
 
 const patienceMs = 120_000;
@@ -16,7 +15,7 @@ beforeEach(async () => {
   dataDir = await makeTestDirectory();
 });
 
-afterEach(() => rm(dataDir, { recursive: true, force: true, maxRetries: 10 }));
+afterEach(() => clearAway(dataDir));
 
 /** What the database recorded of the last election. */
 async function lastElection(demo: DemoProcess, index: number): Promise<TransitionAnswer | undefined> {

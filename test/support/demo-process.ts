@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import type { NodesAnswer, StatusAnswer } from "../../src/cli/cluster-answers.js";
 import { processMark } from "../../src/store/embedded/process-identity.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
@@ -129,9 +130,7 @@ export class DemoProcess implements AsyncDisposable {
 
   /** The last whole frame that was drawn, without what steers the terminal. */
   get screen(): string {
-    const frame = this.stdout.split("\u001b[H").at(-2) ?? "";
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is steered with.
-    return frame.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
+    return stripVTControlCharacters(this.stdout.split("\u001b[H").at(-2) ?? "");
   }
 
   /** What is still there of it: processes, ports, files that stand for something that runs. */
@@ -150,8 +149,8 @@ export class DemoProcess implements AsyncDisposable {
     const impatient = setTimeout(() => this.child.kill("SIGKILL"), deadlineMs);
     await this.exited;
     clearTimeout(impatient);
-    for (const { pid } of processesIn(this.dataDir)) process.kill(pid, "SIGKILL");
-    if (this.removes) await rm(this.dataDir, { recursive: true, force: true, maxRetries: 10 });
+    // A directory that was given may be another demo's too.
+    if (this.removes) await clearAway(this.dataDir);
   }
 
   private indexes(): readonly number[] {
@@ -178,6 +177,18 @@ export function processesIn(directory: string): readonly { readonly pid: number;
       return [];
     }
   });
+}
+
+/** The directory, and whoever still works in it. */
+export async function clearAway(directory: string): Promise<void> {
+  for (const { pid } of processesIn(directory)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It ended by itself in this very moment.
+    }
+  }
+  await rm(directory, { recursive: true, force: true, maxRetries: 10 });
 }
 
 async function isListening(port: number): Promise<boolean> {

@@ -34,6 +34,9 @@ it.runIf(process.platform === "linux")("a process that finds its parent gone doe
   const [first, ...rest] = [...lifelineCommand("kernel"), "echo", "started"];
   const adopted = spawn("sh", ["-c", '"$@"; exit $?', "sh", first, ...rest], { stdio: ["ignore", "pipe", "inherit"] });
   const own = spawn(first, rest, { stdio: ["ignore", "pipe", "inherit"] });
-  expect(await once(adopted, "exit")).toEqual([1, null]);
-  expect(await once(own, "exit")).toEqual([0, null]);
+  const exits = await Promise.all([once(adopted, "exit"), once(own, "exit")]);
+  expect(exits).toEqual([
+    [1, null],
+    [0, null],
+  ]);
 });
