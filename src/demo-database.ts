@@ -65,13 +65,6 @@ function withWayOut(error: HoldfastError): HoldfastError {
   if (code === "EMBEDDED_UNSUPPORTED") {
     return said("For the demo: --database postgres://user:password@host/database.");
   }
-  if (code !== "EMBEDDED_FAILED") return error;
-  if ("pid" in details) return said("If that is another demo, give this one a directory of its own with --data-dir.");
-  if (isRefusedFile(error.cause)) return said("Name a directory that you may write to with --data-dir.");
-  return error;
-}
-
-function isRefusedFile(cause: unknown): boolean {
-  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
-  return code === "EACCES" || code === "EPERM" || code === "EROFS";
+  if (code !== "EMBEDDED_FAILED" || !("pid" in details)) return error;
+  return said("If that is another demo, give this one a directory of its own with --data-dir.");
 }

@@ -60,7 +60,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(election?.gap_seconds).toBeLessThan(1);
     await demo.until(() => demo.stderr.includes(`${heir} leads after`));
     expect(demo.stderr).toMatch(
-      new RegExp(`${leader?.node_id} gone: ${heir} leads after [\\d.]+ m?s, epoch 2 \\(the database: [\\d.]+ m?s`),
+      new RegExp(`${leader?.node_id} gone: ${heir} leads after [\\d.]+ m?s, epoch \\d+ \\(the database: [\\d.]+ m?s`),
     );
 
     expect(await demo.remains()).toEqual(expect.arrayContaining(["owner.json", "data/postmaster.pid"]));
@@ -83,7 +83,9 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
       expect(await demo.exited).toEqual({ code: 0, signal: null });
       expect(await demo.remains()).toEqual([]);
     }
-    expect(epochs).toEqual([1, 2, 1]);
+    const [first = 0, second = 0, third = 0] = epochs;
+    expect(second).toBeGreaterThan(first);
+    expect(third).toBeLessThan(second);
   });
 
   it("says which port is taken and how to take another, before it starts anything", async () => {
@@ -139,11 +141,21 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(await failing.remains()).toEqual([]);
   });
 
+  it("points to a server of one's own where the embedded PostgreSQL does not run", async () => {
+    const elsewhere = "data:text/javascript,Object.defineProperty(process,'arch',{value:'riscv64'})";
+    await using demo = await DemoProcess.spawn({ dataDir, env: { NODE_OPTIONS: `--import=${elsewhere}` } });
+    expect(await demo.exited).toEqual({ code: 2, signal: null });
+    expect(demo.stderr).toMatch(
+      /no embedded PostgreSQL for \w+-riscv64.* --database postgres:.*\[EMBEDDED_UNSUPPORTED\]/,
+    );
+  });
+
   it.each([
     [["--nodes", "0"], /--nodes.*from 1 to 9/],
     [["--nodes", "10"], /--nodes.*from 1 to 9/],
     [["--port", "65536"], /--port.*from 1 to 65535/],
     [["--port", "65534"], /3 nodes from port 65534 on do not fit/],
+    [["--data-dir", "/dev/null"], /cannot keep its files in \/dev\/null .*--data-dir/],
     [["--database", "mysql://host/database"], /--database must be an address like postgres:/],
     [["--database", "postgres://host/database", "--fresh"], /--fresh throws only the embedded database away/],
   ])("refuses %j in one line", async (args, says) => {

@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { type DemoDatabase, startDemoDatabase } from "../../demo-database.js";
 import { HoldfastError } from "../../errors.js";
@@ -23,6 +23,7 @@ export interface DemoOptions {
 /** Runs a cluster on this machine until somebody has seen enough, and leaves no process behind. */
 export async function runDemo(cli: CommandLine, options: DemoOptions): Promise<void> {
   const ports = await claimPorts(options.port, options.nodes);
+  await makeDirectory(options.dataDir);
   const ending = new DemoEnding(cli);
   try {
     const database = await openDatabase(cli, options);
@@ -53,7 +54,6 @@ async function plan(
   ports: readonly number[],
   database: DatabasePlace,
 ): Promise<readonly NodePlan[]> {
-  await makeDirectory(dataDir);
   const lifeline = await chooseLifeline();
   return await Promise.all(
     ports.map(async (port, index): Promise<NodePlan> => {
@@ -72,16 +72,15 @@ async function plan(
   );
 }
 
-/** The embedded server has made it; beside a server of the user's own nobody has. */
+/** The database and the nodes would each say it in their own way, and later. */
 async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new HoldfastError(
-      "USAGE",
-      `The directory ${path} cannot be made (${(cause as NodeJS.ErrnoException).code}): name another with --data-dir.`,
-      { cause },
-    );
+    const { code } = cause as NodeJS.ErrnoException;
+    const message = `The demo cannot keep its files in ${path} (${code}): name another directory with --data-dir.`;
+    throw new HoldfastError("USAGE", message, { cause });
   }
 }
 
