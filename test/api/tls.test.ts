@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
-import { connect } from "node:tls";
+import tls, { connect } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../../src/server/serve.js";
 import { makeTestDirectory } from "../support/postgres.js";
@@ -35,7 +35,9 @@ describe("with a certificate", () => {
     socket.destroy();
   });
 
-  it("nothing older than TLS 1.2 is spoken", async () => {
+  it("nothing older than TLS 1.2 is spoken, even where the machine would allow it", async () => {
+    tls.DEFAULT_MIN_VERSION = "TLSv1";
+    tls.DEFAULT_CIPHERS = "DEFAULT@SECLEVEL=0";
     await using served = await listen({ api: { tlsCert, tlsKey } });
     const attempt = async (version: "TLSv1.1" | "TLSv1.2"): Promise<string> =>
       await new Promise((resolve) => {
