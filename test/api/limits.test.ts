@@ -79,6 +79,7 @@ describe("a request that does not get on", () => {
     }
     resting.send(`${request}\r\n`);
     await resting.got(/"ok"[\s\S]*"ok"/);
+    expect(resting.received.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   });
 
   it("does not keep others waiting", async () => {
