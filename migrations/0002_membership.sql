@@ -91,21 +91,6 @@ begin
 end
 $$;
 
--- How many nodes there are of each status, the silent ones counted as dead, by this database's clock alone.
-create function :"schema".member_counts(p_node_timeout_ms integer) returns jsonb
-language sql volatile as $$
-  select coalesce(jsonb_object_agg(status, n), '{}') from (
-    select
-      case
-        when status <> 'left' and last_heartbeat < clock_timestamp() - p_node_timeout_ms * interval '1 millisecond'
-        then 'dead'
-        else status
-      end as status,
-      count(*) as n
-    from :"schema".nodes group by 1
-  ) m
-$$;
-
 create function :"schema".request_view(r :"schema".requests) returns jsonb
 language sql immutable as $$
   select jsonb_build_object(
@@ -116,6 +101,8 @@ $$;
 
 -- R12, as in 0001: still one statement a beat. It now also says how busy the node is, and answers with all that a node
 -- should hear of: how many are here, what was asked of it, and whether tokens or configuration have changed.
+-- Every node pays for this one every second, on a session that has grown cold meanwhile, so it is made of few queries: what
+-- is none is an expression, which PL/pgSQL runs by itself.
 drop function :"schema".beat(text, text, text, text, text, jsonb);
 create function :"schema".beat(
   p_node text, p_incarnation text, p_status text, p_lock_session text, p_witness_session text, p_orders jsonb,
@@ -133,10 +120,18 @@ declare
   v_lock boolean;
   v_heir boolean;
   v_overtaken boolean;
+  v_setting text;
+  v_silent_since timestamptz;
 begin
   -- R2: inside the transaction, or a setting of the role or the database would win. A standby's beat may be lost.
-  perform set_config('synchronous_commit', case when v_renews then 'on' else 'off' end, true);
-  v_identity := :"schema".identity();
+  v_setting := set_config('synchronous_commit', case when v_renews then 'on' else 'off' end, true);
+  -- A session asks once: no database becomes another one under it. A promotion, which sessions outlive, is the change from a
+  -- replica, whose identity is null and not kept.
+  v_identity := nullif(current_setting('holdfast.identity', true), '');
+  if v_identity is null then
+    v_identity := :"schema".identity();
+    v_setting := set_config('holdfast.identity', v_identity, false);
+  end if;
 
   update :"schema".nodes set
     last_heartbeat = clock_timestamp(), status = p_status,
@@ -147,7 +142,8 @@ begin
   where node_id = p_node and incarnation = p_incarnation;
   v_known := found;
 
-  for v_order in select o from jsonb_array_elements(p_orders) o loop
+  for v_place in 0 .. jsonb_array_length(p_orders) - 1 loop
+    v_order := p_orders->v_place;
     v_renewal := null;
     v_lock := null;
     v_heir := null;
@@ -198,14 +194,24 @@ begin
     end if;
   end loop;
 
-  return jsonb_build_object(
-    'known', v_known, 'identity', v_identity, 'answers', v_answers,
-    'leases', (select coalesce(jsonb_agg(:"schema".lease_view(l)), '[]') from :"schema".leases l),
-    'members', :"schema".member_counts(p_node_timeout_ms),
-    'requests', (
-      select coalesce(jsonb_agg(:"schema".request_view(r) order by r.id), '[]') from :"schema".requests r
-      where r.node_id = p_node and r.incarnation = p_incarnation and r.acted_at is null)
-  ) || (select jsonb_build_object('access_version', m.access_version, 'config_version', m.config_version) from :"schema".meta m);
+  -- The silent are counted as dead, by this database's clock alone.
+  v_silent_since := clock_timestamp() - p_node_timeout_ms * interval '1 millisecond';
+  return (
+    select jsonb_build_object(
+      'known', v_known, 'identity', v_identity, 'answers', v_answers,
+      'leases', (select coalesce(jsonb_agg(:"schema".lease_view(l)), '[]') from :"schema".leases l),
+      'members', (
+        select coalesce(jsonb_object_agg(status, n), '{}') from (
+          select
+            case when status <> 'left' and last_heartbeat < v_silent_since then 'dead' else status end as status,
+            count(*) as n
+          from :"schema".nodes group by 1
+        ) c),
+      'requests', (
+        select coalesce(jsonb_agg(:"schema".request_view(r) order by r.id), '[]') from :"schema".requests r
+        where r.node_id = p_node and r.incarnation = p_incarnation and r.acted_at is null),
+      'access_version', m.access_version, 'config_version', m.config_version)
+    from :"schema".meta m);
 end
 $$;
 
