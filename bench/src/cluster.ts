@@ -36,15 +36,17 @@ export class Cluster {
   private readonly schema: string;
   private readonly size: number;
   private readonly spareCount: number;
+  private readonly serves: boolean;
   private readonly processes = new Map<string, BenchProcess>();
   private readonly spares: Promise<BenchProcess>[] = [];
   private readonly elections = new EventEmitter<{ elected: [Elected] }>();
 
-  constructor(server: BenchServer, options: { schema: string; standbys: number; spares?: number }) {
+  constructor(server: BenchServer, options: { schema: string; standbys: number; spares?: number; serves?: boolean }) {
     this.server = server;
     this.schema = options.schema;
     this.size = options.standbys + 1;
     this.spareCount = options.spares ?? 1;
+    this.serves = options.serves ?? false;
   }
 
   /** Brings the cluster to its size, and the spares to theirs. Everything that was started here has come to rest. */
@@ -69,7 +71,7 @@ export class Cluster {
     host.on("message", (message) => {
       if (message.kind === "elected") this.elections.emit("elected", message);
     });
-    await host.ask({ kind: "join", schema: this.schema, nodeIds }, "joined");
+    await host.ask({ kind: "join", schema: this.schema, nodeIds, serves: this.serves }, "joined");
   }
 
   /** Ends a node that is of no more use, leader or not. */

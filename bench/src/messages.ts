@@ -22,7 +22,7 @@ export interface Elected {
 }
 
 export type ToProcess =
-  | { readonly kind: "join"; readonly schema: string; readonly nodeIds: readonly string[] }
+  | { readonly kind: "join"; readonly schema: string; readonly nodeIds: readonly string[]; readonly serves: boolean }
   | { readonly kind: "stepDown"; readonly nodeId: string; readonly to?: string }
   | { readonly kind: "contend"; readonly key: number }
   | { readonly kind: "run" }

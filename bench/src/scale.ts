@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type BenchOptions, roundsOf } from "./bench.js";
 import { BenchProcess } from "./bench-process.js";
 import { Cluster } from "./cluster.js";
+import { benchCluster } from "./cluster-cost.js";
 import { judged, type Result, reported } from "./result.js";
 import { type BenchServer, startServer } from "./server.js";
 import { median, percentile } from "./statistics.js";
@@ -22,6 +23,8 @@ export async function benchScale(options: BenchOptions): Promise<readonly Result
     "pg_stat_statements.track": "top",
   });
   await server.session.query("create extension pg_stat_statements");
+  // First, while the server has nothing behind it that it would tidy up meanwhile.
+  const cost = await benchCluster(server, options);
   const rounds = roundsOf(options, crashRounds);
   // Half of the small cluster's rounds before, half after the crowd: a crowd that beats beside it would slow it, too.
   const before = await crashesOfFew(server, Math.ceil(rounds / 2), options);
@@ -30,6 +33,7 @@ export async function benchScale(options: BenchOptions): Promise<readonly Result
   const few = [...before, ...after];
   const peer = "the same with 2 standbys";
   return [
+    ...cost,
     judged("statements_per_standby_beat", crowd.statements, "statements", "<= 1.1"),
     judged("scale_failover_ratio", median(crowd.times) / median(few), "x", "<= 2", peer),
     reported("scale_crash_failover_p50_200_standbys", median(crowd.times), "ms"),

@@ -8,6 +8,8 @@ import { startEmbedded } from "./holdfast.js";
 /** A server of the bench's own, durable as it comes, and a session to look at it from outside. */
 export interface BenchServer {
   readonly url: string;
+  /** Its main process, of which all others are children. */
+  readonly pid: number;
   readonly session: pg.Client;
 }
 
@@ -21,5 +23,5 @@ export async function startServer(settings: Readonly<Record<string, string>> = {
   // The server goes first when a run is interrupted.
   session.on("error", () => undefined);
   atTheEnd(() => session.end());
-  return { url: server.url, session };
+  return { url: server.url, pid: server.pid, session };
 }

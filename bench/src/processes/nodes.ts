@@ -3,6 +3,8 @@ import { createNode } from "../holdfast.js";
 import { roleName, type ToProcess } from "../messages.js";
 import { takeOrders, tell } from "./parent.js";
 
+type Joining = Extract<ToProcess, { kind: "join" }>;
+
 /** One or many Holdfast nodes with their default settings, each with sessions of its own, in a process that can be killed. */
 const roles = new Map<string, Awaited<ReturnType<typeof join>>>();
 const logger = pino({ level: "silent" });
@@ -18,7 +20,7 @@ async function carryOut(url: string, order: ToProcess): Promise<void> {
     const waiting = [...order.nodeIds];
     const joinSome = async (): Promise<void> => {
       for (let nodeId = waiting.shift(); nodeId !== undefined; nodeId = waiting.shift()) {
-        roles.set(nodeId, await join(url, order.schema, nodeId));
+        roles.set(nodeId, await join(url, order, nodeId));
       }
     };
     await Promise.all(Array.from({ length: joiningAtOnce }, joinSome));
@@ -32,12 +34,14 @@ async function carryOut(url: string, order: ToProcess): Promise<void> {
   }
 }
 
-async function join(url: string, schema: string, nodeId: string) {
+async function join(url: string, { schema, serves }: Joining, nodeId: string) {
   const node = await createNode({
     store: { url, schema, poolSize: 2 },
     cluster: { enabled: true, name: schema, nodeId },
     logger,
   });
+  // What an HTTP server does when it is set beside a node; from then on the node leaves copies of its metrics.
+  if (serves) node.countConnections(() => 0);
   const acquireMs = async (): Promise<number> => {
     const metric = await node.registry.getSingleMetric("holdfast_leader_acquire_seconds")?.get();
     const values = (metric?.values ?? []) as { metricName?: string; value: number }[];
