@@ -9,7 +9,7 @@ const catalogue = {
   STALE_EPOCH: { status: 409, exit: 3 },
   /** The function given to `term.transaction` ended the transaction by itself, so nothing could be fenced. */
   TRANSACTION_ESCAPED: { status: 500, exit: 1 },
-  /** The reply to a COMMIT was lost: the transaction may or may not have committed. */
+  /** The reply to a write or a COMMIT was lost: it may or may not have been done. */
   UNKNOWN_OUTCOME: { status: 503, exit: 1 },
   /** The node is draining and admits no new work. */
   DRAINING: { status: 503, exit: 1 },
