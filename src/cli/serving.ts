@@ -4,7 +4,7 @@ import type { Config } from "../config/config.js";
 import { publicUrlOf } from "../config/serving.js";
 import { HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
-import { within } from "../lifecycle/retry.js";
+import { within } from "../lifecycle/within.js";
 import { type PostgresTransaction, startNode } from "../node.js";
 import { type RunningServer, startServer } from "../server/serve.js";
 import type { Ending, EndingWatch } from "./ending.js";

@@ -24,14 +24,4 @@ export async function retryWhileAway<Result>(
   }
 }
 
-/** Waits for `work` for at most so long; then goes on, or does what `late` says. */
-export async function within(ms: number, work: Promise<void>, late: () => void = () => undefined): Promise<void> {
-  const timer = new AbortController();
-  const timeout = delay(ms, undefined, { signal: timer.signal }).then(late);
-  timeout.catch(() => undefined); // An abort of the timer is no news.
-  try {
-    await Promise.race([work, timeout]);
-  } finally {
-    timer.abort();
-  }
-}
+export { within } from "./within.js";

@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { errorCodes, HoldfastError } from "../../errors.js";
-import { within } from "../../lifecycle/retry.js";
+import { within } from "../../lifecycle/within.js";
 import { oneLine } from "../paint.js";
 import { guardianFd, type Lifeline, lifelineCommand } from "./lifeline.js";
 

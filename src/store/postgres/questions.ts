@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { within } from "../../lifecycle/within.js";
 import { toHoldfastError } from "./sql-errors.js";
 
 /** Asks the database over a pool, each question with a deadline, and with errors of the catalogue. */
@@ -27,7 +28,9 @@ export function questionsOver(pool: pg.Pool, schema: string): Questions {
       // Whatever the connection still carries: the pool drops it, also one that comes when nobody waits any more.
       const release = (): void => client?.release(failed);
       try {
-        return await answered(asked, timeoutMs);
+        return await within(timeoutMs, asked, () => {
+          throw new Error(`no answer within ${timeoutMs} ms: timeout`);
+        });
       } catch (error) {
         failed = true;
         throw toHoldfastError(error, doing);
@@ -40,17 +43,4 @@ export function questionsOver(pool: pg.Pool, schema: string): Questions {
       questions.ask(doing, async (client) => (await client.query<never>(text, [...values])).rows),
   };
   return questions;
-}
-
-async function answered<Result>(answer: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let late: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    late = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms: timeout`)), timeoutMs);
-  });
-  answer.catch(() => undefined); // It may fail after nobody waits for it any more.
-  try {
-    return await Promise.race([answer, timeout]);
-  } finally {
-    clearTimeout(late);
-  }
 }
