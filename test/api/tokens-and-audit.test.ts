@@ -84,6 +84,11 @@ describe("tokens over HTTP", () => {
     const request = { method: "POST", url: "/tokens", payload: { name: "x", role: "viewer" } } as const;
     node.trouble = async () => await new Promise<never>(() => undefined);
     expect((await app.inject(request)).json()).toMatchObject({ error: "UNKNOWN_OUTCOME" });
+    // The connection broke while the statement was under way.
+    node.trouble = awayAtOnce;
+    const broken = await app.inject(request);
+    expect(broken.json()).toMatchObject({ error: "UNKNOWN_OUTCOME" });
+    expect(broken.body).not.toContain("10.1.2.3");
     node.ready.database = false;
     expect((await app.inject(request)).json()).toMatchObject({ error: "DATABASE_AWAY" });
   });
