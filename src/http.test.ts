@@ -8,7 +8,8 @@ function nodeThat(posture: Partial<Posture> | null): GuardedNode {
     id: "a",
     posture: (role = "orders") => {
       if (posture === null) throw new HoldfastError("UNKNOWN_ROLE", `Role "${role}" is not known here.`);
-      return { nodeId: "a", role: "STANDBY", leaderEpoch: null, leaderId: null, leaderUrl: null, ...posture };
+      const unknown = { nodeId: "a", isLeader: false, leaderEpoch: null, leaderId: null, leaderUrl: null };
+      return { ...unknown, role: "STANDBY", ...posture };
     },
   };
 }

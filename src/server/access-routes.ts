@@ -6,7 +6,7 @@ import type { TokenRow } from "../access/token.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noBody, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 import type { Limits } from "./limits.js";
-import { cut, databasePage, firstOf, pageOf, pageQuery } from "./page.js";
+import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
 import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
@@ -62,7 +62,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
         tags,
         summary: "Every token, newest first, revoked and expired ones too",
         querystring: exactly(pageQuery),
-        response: { 200: pageOf(tokenSchema) },
+        response: { 200: pageSchema(tokenSchema) },
       },
     },
     async ({ query }) => {
@@ -120,7 +120,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
         tags,
         summary: "Who changed what, newest first",
         querystring: exactly(pageQuery),
-        response: { 200: pageOf(auditSchema) },
+        response: { 200: pageSchema(auditSchema) },
       },
     },
     async ({ query }) => firstOf(query, await read(access.audit(databasePage(query))), showAudit),

@@ -14,8 +14,8 @@ import {
 import { fromDatabase } from "./database-wait.js";
 import { exactly, noQuery, roleName } from "./fields.js";
 import type { Limits } from "./limits.js";
-import { cut, databasePage, firstOf, pageOf, pageQuery } from "./page.js";
-import { postureOf } from "./role-headers.js";
+import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
+import { postureOrUnknown } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
 import { showSingleNode } from "./single-node.js";
 
@@ -54,7 +54,7 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = asy
       },
     },
     async () => {
-      const leads = !clustered || postureOf(node).role === "LEADER";
+      const leads = !clustered || postureOrUnknown(node).isLeader;
       const role = leads ? ("primary" as const) : ("standby" as const);
       return {
         node_id: node.id,
@@ -104,7 +104,7 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = asy
         tags,
         summary: "Who leads each role, under which epoch, for how long",
         querystring: exactly(pageQuery),
-        response: { 200: pageOf(leaderSchema) },
+        response: { 200: pageSchema(leaderSchema) },
       },
     },
     async ({ query }) => {
@@ -122,7 +122,7 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = asy
         tags,
         summary: "Every change of leadership, newest first",
         querystring: exactly({ role: Type.Optional(roleName), ...pageQuery }),
-        response: { 200: pageOf(transitionSchema) },
+        response: { 200: pageSchema(transitionSchema) },
       },
     },
     async ({ query }) => {

@@ -35,8 +35,8 @@ export function internal(node: GuardedNode, requestId?: string): Answer {
 
 function staleBody(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { field = "leader_epoch", expected = null, got = null } = details;
-  return { error: "STALE_EPOCH", alias: "STALE_LEASE", field, expected: epochOf(expected), got: epochOf(got) };
+  return { error: "STALE_EPOCH", alias: "STALE_LEASE", field, expected: jsonEpoch(expected), got: jsonEpoch(got) };
 }
 
-const epochOf = (value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value);
+const jsonEpoch = (value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value);
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { isReady } from "../membership/posture.js";
 import { epoch, exactly, nullable, postureName, roleName } from "./fields.js";
-import { postureOf } from "./role-headers.js";
+import { postureOrUnknown } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
 
 const readiness = exactly({
@@ -40,7 +40,7 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode }> = asy
       },
     },
     async () => {
-      const { role, leaderEpoch, leaderId } = postureOf(node);
+      const { role, leaderEpoch, leaderId } = postureOrUnknown(node);
       return { ok: true as const, role, leader_epoch: numberOf(leaderEpoch), leader_id: leaderId };
     },
   );
@@ -77,7 +77,7 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode }> = asy
       },
     },
     async ({ query }) => {
-      const posture = query.role === undefined ? postureOf(node) : node.posture(query.role);
+      const posture = query.role === undefined ? postureOrUnknown(node) : node.posture(query.role);
       return {
         node_id: node.id,
         role: posture.role,

@@ -1,7 +1,7 @@
 import { parseRole } from "../election/core/names.js";
 import { DrainingError } from "../errors.js";
 import { type Answer, answer } from "./answer.js";
-import { type GuardedNode, postureOf } from "./role-headers.js";
+import { type GuardedNode, postureOrUnknown } from "./role-headers.js";
 
 /**
  * Null where this node leads the role and takes new work. Else what to answer: 409 with the way to the leader, or 503 from a
@@ -9,7 +9,7 @@ import { type GuardedNode, postureOf } from "./role-headers.js";
  * through `term.transaction`, because leadership can end a moment later (G1).
  */
 export function leaderGuard(node: GuardedNode, role: string): Answer | null {
-  const posture = postureOf(node, parseRole(role));
+  const posture = postureOrUnknown(node, parseRole(role));
   if (posture.role === "LEADER") return null;
   if (posture.role === "DRAINING" && posture.leaderId === node.id) {
     const draining = new DrainingError();
@@ -20,7 +20,7 @@ export function leaderGuard(node: GuardedNode, role: string): Answer | null {
 
 /** The exact shape that clients rely on to find the leader. */
 export function notLeader(node: GuardedNode, role?: string): Answer {
-  const { leaderId, leaderUrl, leaderEpoch } = postureOf(node, role);
+  const { leaderId, leaderUrl, leaderEpoch } = postureOrUnknown(node, role);
   const body = {
     error: "NOT_LEADER",
     leader_id: leaderId,

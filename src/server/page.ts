@@ -17,10 +17,10 @@ export const pageQuery = {
   ),
 };
 
-const pageSchema = exactly(pageQuery);
-type PageQuery = Static<typeof pageSchema>;
+const querySchema = exactly(pageQuery);
+type PageQuery = Static<typeof querySchema>;
 
-export function pageOf<Item extends TSchema>(item: Item) {
+export function pageSchema<Item extends TSchema>(item: Item) {
   return exactly({ items: Type.Array(item), next_cursor: nullable(Type.String()) });
 }
 

@@ -6,12 +6,12 @@ import type { ServedNode } from "./served-node.js";
 export type GuardedNode = Pick<ServedNode, "id" | "posture">;
 
 /** Where the node stands for the role; a role that it has not heard of has no leader that it could name. */
-export function postureOf(node: GuardedNode, role?: string): Posture {
+export function postureOrUnknown(node: GuardedNode, role?: string): Posture {
   try {
     return node.posture(role);
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== "UNKNOWN_ROLE") throw error;
-    return { nodeId: node.id, role: "STANDBY", leaderEpoch: null, leaderId: null, leaderUrl: null };
+    return { nodeId: node.id, role: "STANDBY", isLeader: false, leaderEpoch: null, leaderId: null, leaderUrl: null };
   }
 }
 
@@ -20,7 +20,7 @@ export function postureOf(node: GuardedNode, role?: string): Posture {
  * From memory.
  */
 export function roleHeaders(node: GuardedNode, role?: string): Record<string, string> {
-  const posture = postureOf(node, role);
+  const posture = postureOrUnknown(node, role);
   const known = {
     "x-holdfast-node": node.id,
     "x-holdfast-role": posture.role,

@@ -122,12 +122,14 @@ describe("GET /role", () => {
 
 describe("GET /cluster/status", () => {
   it.each([
-    ["LEADER", true, "primary"],
-    ["STANDBY", false, "standby"],
-    ["DRAINING", false, "standby"],
-  ] as const)("of a node that is %s", async (posture, isLeader, role) => {
+    ["LEADER", "node-a", true, "primary"],
+    ["STANDBY", "node-b", false, "standby"],
+    // It drains, but has not given the role up yet.
+    ["DRAINING", "node-a", true, "primary"],
+    ["DRAINING", "node-b", false, "standby"],
+  ] as const)("of a node that is %s while %s leads", async (posture, leader, isLeader, role) => {
     const node = await openNode();
-    node.stand(posture);
+    node.stand(posture, "scheduler", leader);
     node.trouble = awayAtOnce; // From memory.
     expect((await get(node, "/cluster/status")).body).toEqual({
       node_id: "node-a",

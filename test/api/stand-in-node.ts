@@ -60,6 +60,7 @@ export class StandInNode implements ServedNode {
     this.postures.set(of, {
       nodeId: this.id,
       role,
+      isLeader: role === "LEADER" || (role === "DRAINING" && leaderId === this.id),
       leaderEpoch: known ? 7n : null,
       leaderId,
       leaderUrl: known ? `http://${leaderId}:7400` : null,
@@ -95,6 +96,7 @@ export class StandInNode implements ServedNode {
   /** A token of the role, and its secret. */
   async token(role: AccessRole, grants: readonly Grant[] = [], name = `${role}-token`): Promise<string> {
     const { secret } = await this.access.create({ name, role, grants, lifetimeMs: null }, "test");
+    await this.access.refresh();
     return secret;
   }
 
