@@ -218,7 +218,7 @@ $$;
 -- Marks the silent as dead and forgets what is older than it has to be kept. A row that somebody holds is left for the next
 -- time. A dead node that beats again revives: its beat says what it is.
 create function :"schema".tidy(
-  p_node_timeout_ms integer, p_mark_dead boolean, p_forget_after_ms bigint, p_history_days integer
+  p_node_timeout_ms integer, p_mark_dead boolean, p_forget_after_ms bigint, p_history_days integer, p_audit_days integer
 ) returns jsonb
 language plpgsql as $$
 declare
@@ -251,6 +251,11 @@ begin
       select id from (select id, role, at from :"schema".history order by id limit 1000) oldest
       where at < clock_timestamp() - p_history_days * interval '1 day'
         and exists (select from :"schema".history later where later.role = oldest.role and later.id > oldest.id));
+  end if;
+  if p_audit_days > 0 then
+    delete from :"schema".audit where id in (
+      select id from (select id, at from :"schema".audit order by id limit 1000) oldest
+      where at < clock_timestamp() - p_audit_days * interval '1 day');
   end if;
   return jsonb_build_object('died', coalesce(to_jsonb(v_died), '[]'), 'forgotten', coalesce(to_jsonb(v_forgotten), '[]'));
 end

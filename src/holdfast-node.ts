@@ -3,38 +3,26 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import type { Config } from "./config/config.js";
-import type { Clock } from "./election/clock.js";
-import { type ElectorState, isEngaged } from "./election/core/elector-state.js";
+import type { ElectorState } from "./election/core/elector-state.js";
 import { parseRole, type Role } from "./election/core/names.js";
 import { Elector } from "./election/elector.js";
 import { electorSettingsOf } from "./election/elector-settings.js";
 import { pathWarnings } from "./election/path-warnings.js";
 import { RoleHandle } from "./election/role.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
+import { Drain } from "./lifecycle/drain.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
 import { retryWhileAway, within } from "./lifecycle/retry.js";
 import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
-import type { NodeReport } from "./membership/node-row.js";
+import type { NodeLoad } from "./membership/node-row.js";
 import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
-import type { LockSession, Store } from "./store/contract.js";
+import type { NodeParts } from "./node-parts.js";
+import type { LockSession } from "./store/contract.js";
 import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
 import { mergeMetrics } from "./telemetry/merged-metrics.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
-
-/** What a node is made of; the tests bring a store in memory and a clock of their own. */
-export interface NodeParts<Tx> {
-  readonly config: Config;
-  readonly report: NodeReport;
-  readonly store: Store<Tx>;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Logger;
-  readonly registry: Registry;
-  /** Runs after everything else has been closed. */
-  readonly afterClose: () => Promise<void>;
-}
 
 export interface NodeEvents {
   draining: [];
@@ -62,9 +50,10 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private readonly observer: ElectionObserver;
   private readonly metrics: readonly [ElectionMetrics, ClusterMetrics];
   private readonly membership: Membership;
+  private readonly draining: Drain;
   private readonly roles = new Map<Role, RoleHandle<Tx>>();
   private readonly stopping = new AbortController();
-  private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError]; stepped: [] }>();
+  private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError] }>();
   private broken: ErrorCode | null = null;
   private closing: Promise<void> | null = null;
 
@@ -83,6 +72,15 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.access = new Access(store.access, clock);
     this.membership = this.createMembership();
     this.metrics = [elections, new ClusterMetrics(registry, prefix, () => this.membership.news.members)];
+    this.draining = new Drain({
+      work: this.work,
+      clock,
+      timeoutMs: config.timing.drainTimeoutMs,
+      leastMs: Math.min(config.timing.heartbeatMs, config.timing.drainTimeoutMs),
+      tellStatus: (status) => this.membership.tellStatus(status),
+      begun: () => this.emit("draining"),
+      giveUpRoles: (withinMs) => this.elector.standDown(withinMs),
+    });
     this.elector = this.createElector();
   }
 
@@ -108,7 +106,10 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     return new Membership({
       ...{ config, report, store, clock, log, trouble },
       actions: {
-        drain: () => this.drain(),
+        drain: async () => {
+          await this.drain();
+          if (this.work.accepting) throw new HoldfastError("REFUSED", "The node was resumed before it had drained.");
+        },
         resume: () => this.resume(),
         stepDown: (role, to) => this.role(role).stepDown({ to }),
       },
@@ -131,9 +132,15 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       clock,
       random,
       events: {
-        elected: (effect) => this.roles.get(effect.role)?.onElected(effect),
+        elected: (effect) => {
+          this.roles.get(effect.role)?.onElected(effect);
+          this.membership.leadershipChanged();
+        },
         draining: (effect) => this.roles.get(effect.role)?.onDraining(effect),
-        ended: (effect) => this.roles.get(effect.role)?.onEnded(effect),
+        ended: (effect) => {
+          this.roles.get(effect.role)?.onEnded(effect);
+          this.membership.leadershipChanged();
+        },
         changed: (effect) => this.roles.get(effect.role)?.onChanged(effect.view),
         evidenceRefused: (effect) => observer.evidenceRefused(effect.role, effect.reason),
         stepped: (state) => this.onStepped(state),
@@ -197,7 +204,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     return postureOf(this.id, {
       isDraining: !this.work.accepting || this.elector.state.roles.get(role)?.term?.phase === "draining",
       isLeader: handle?.gate.isLeader === true,
-      leader: handle?.leader() ?? leaderOf(lease ?? null),
+      leader: handle === undefined ? leaderOf(lease ?? null) : handle.leader(),
     });
   }
 
@@ -219,40 +226,32 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     return this.membership.configVersion;
   }
 
+  /** How busy this node is, as of its last beat. */
+  load(): NodeLoad {
+    return this.membership.lastLoad;
+  }
+
   /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. */
   countConnections(read: () => number): void {
     this.membership.countConnections(read, () => this.registry.metrics());
   }
 
+  /** The metrics of every living node as each of them last left them; this node's are current. */
   async clusterMetrics(): Promise<string> {
-    const snapshots = await this.parts.store.snapshots.all();
-    const others = snapshots.filter(({ nodeId }) => nodeId !== this.id);
+    const others = await this.membership.snapshotsOfOthers(await this.cluster.nodes());
     return mergeMetrics([{ nodeId: this.id, text: await this.registry.metrics() }, ...others]);
   }
 
   /** Stops admitting work, waits for what is under way (bounded), then gives up every role. The node stays a follower. */
-  async drain(): Promise<void> {
-    if (this.work.accepting) {
-      this.work.refuse();
-      this.parts.store.registry.setStatus("draining");
-      // After this step: what a listener throws is its owner's, and must not stop the drain.
-      queueMicrotask(() => this.emit("draining"));
-    }
-    await within(this.config.timing.drainTimeoutMs, this.work.idle());
-    if (this.work.accepting) return; // Resumed meanwhile.
-    this.elector.dispatch({ kind: "candidacy", on: false });
-    while (!this.work.accepting && [...this.elector.state.roles.values()].some(isEngaged)) {
-      await new Promise<void>((resolve) => this.signals.once("stepped", resolve));
-    }
-    await this.elector.released();
+  drain(): Promise<void> {
+    return this.draining.run();
   }
 
   /** Takes a drain back: admits work, and contends again. */
   resume(): void {
     if (this.closing !== null) throw new HoldfastError("CLOSED", `Node "${this.id}" is stopping and cannot resume.`);
     if (this.broken !== null) throw new HoldfastError(this.broken, `Node "${this.id}" cannot resume: restart it.`);
-    this.work.admit();
-    this.parts.store.registry.setStatus("active");
+    this.draining.takeBack();
     this.elector.dispatch({ kind: "candidacy", on: this.config.cluster.leaderElection.enabled });
   }
 
@@ -295,8 +294,6 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private onStepped(state: ElectorState): void {
     for (const role of this.roles.values()) role.onStepped(state);
     this.observer.stepped(state);
-    // After the effects of the step have been carried out.
-    queueMicrotask(() => this.signals.emit("stepped"));
   }
 
   private onLockOpened(session: LockSession): void {

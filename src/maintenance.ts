@@ -34,7 +34,11 @@ export interface Maintenance extends AsyncDisposable {
   /** Looks, changes nothing, and never throws for what it finds: a database that is away is a finding. */
   diagnose(): Promise<readonly Finding[]>;
   /** The secret is in this answer and nowhere else. `createdBy` stands in the audit. */
-  createToken(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }>;
+  /** `audited` is false where the line could not be written; the token is there all the same. */
+  createToken(
+    wish: TokenWish,
+    createdBy: string,
+  ): Promise<{ readonly token: TokenRow; readonly secret: string; readonly audited: boolean }>;
   tokens(): Promise<readonly TokenRow[]>;
   revokeToken(id: string, revokedBy?: string): Promise<TokenRow>;
   /** For after a restore from a dump. Answers the role's epoch as it is then, which may be higher than asked for. */
@@ -104,8 +108,12 @@ function maintain(config: Config, embedded: Embedded | null): Maintenance {
     async createToken(wish, createdBy) {
       await database.prepare();
       const created = await access.create(wish, createdBy);
-      await record(createdBy, "token create", wish.name);
-      return created;
+      // The secret exists nowhere else by now: a line that could not be written must not cost it.
+      const audited = await record(createdBy, "token create", wish.name).then(
+        () => true,
+        () => false,
+      );
+      return { ...created, audited };
     },
     async tokens() {
       await database.prepare();

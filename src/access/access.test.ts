@@ -65,6 +65,36 @@ describe("access", () => {
     expect(access.authenticate(secret)).toBeNull();
   });
 
+  it("knows a token that it made, whatever a reading that began before still finds", async () => {
+    const before = await store.access.tokens();
+    let answer: () => void = () => undefined;
+    const slow = {
+      ...store.access,
+      tokens: () => new Promise<typeof before>((resolve) => (answer = () => resolve(before))),
+    };
+    const behind = new Access(slow, clock);
+    const first = behind.refresh();
+    answer();
+    await first;
+    const reading = behind.refresh();
+    const creating = behind.create({ name: "x", role: "viewer", grants: [], lifetimeMs: null }, "test");
+    await clock.advance(0);
+    answer();
+    await reading;
+    const { secret, token } = await creating;
+    expect(behind.isOpen).toBe(false);
+    expect(behind.authenticate(secret)).not.toBeNull();
+    await behind.revoke(token.id);
+    expect(behind.authenticate(secret)).toBeNull();
+  });
+
+  it("hands out the secret of a token that was made, also where the tokens cannot be read again", async () => {
+    const blind = new Access({ ...store.access, tokens: () => Promise.reject(new Error("away")) }, clock);
+    const { secret } = await blind.create({ name: "x", role: "viewer", grants: [], lifetimeMs: null }, "test");
+    await access.refresh();
+    expect(access.authenticate(secret)).not.toBeNull();
+  });
+
   it("sees what another node did once it has heard of the new version", async () => {
     const elsewhere = new Access(store.access, clock);
     const { secret } = await elsewhere.create({ name: "x", role: "viewer", grants: [], lifetimeMs: null }, "test");

@@ -3,7 +3,7 @@ import { HoldfastError } from "../errors.js";
 import type { AccessBook, Page, TokenList } from "../store/contract.js";
 import type { AuditEntry, AuditRow } from "./audit.js";
 import { type AccessRole, type Grant, type Permission, permissions, permissionsOf } from "./permission.js";
-import { hashToken, mintToken, type TokenRow } from "./token.js";
+import { checkTokenWish, hashToken, mintToken, type TokenRow } from "./token.js";
 
 /** Who calls, and what they may do. */
 export interface Caller {
@@ -62,8 +62,7 @@ export class Access {
 
   private async read(): Promise<void> {
     const at = this.clock.mono();
-    const read = await this.book.tokens();
-    this.list = { read, at, byHash: new Map(read.tokens.map((token) => [token.hash, token])) };
+    this.keep(await this.book.tokens(), at);
   }
 
   /** Whether the list in memory is older than the one in the database. */
@@ -87,17 +86,30 @@ export class Access {
 
   /** The secret is in this answer and nowhere else. */
   async create(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }> {
+    checkTokenWish(wish);
     const secret = mintToken();
     const token = await this.book.createToken({ ...wish, hash: hashToken(secret), createdBy });
-    await this.refresh();
+    await this.adopt(token);
     return { token, secret };
   }
 
   async revoke(id: string): Promise<TokenRow> {
     const token = await this.book.revokeToken(id);
     if (token === null) throw new HoldfastError("NOT_FOUND", `There is no token "${id}".`);
-    await this.refresh();
+    await this.adopt(token);
     return token;
+  }
+
+  /** The token is in the database: whatever becomes of a reading, this node knows it from here on. */
+  private async adopt(token: TokenRow): Promise<void> {
+    await this.reading?.catch(() => undefined); // It may have begun before.
+    if (this.list === null) return;
+    const { read, at } = this.list;
+    this.keep({ ...read, tokens: [...read.tokens.filter(({ id }) => id !== token.id), token] }, at);
+  }
+
+  private keep(read: TokenList, at: number): void {
+    this.list = { read, at, byHash: new Map(read.tokens.map((token) => [token.hash, token])) };
   }
 
   async record(entry: AuditEntry): Promise<void> {

@@ -1,7 +1,7 @@
 import type { CampaignSession, ElectionSessions, LockSession, WitnessSession } from "../store/contract.js";
 import { type Clock, readClock } from "./clock.js";
 import { step } from "./core/elector-core.js";
-import { type ElectorSettings, type ElectorState, initialState } from "./core/elector-state.js";
+import { type ElectorSettings, type ElectorState, initialState, isEngaged } from "./core/elector-state.js";
 import type { AcquireReply, Effect, Input, LinkName } from "./core/messages.js";
 import type { Role } from "./core/names.js";
 
@@ -44,6 +44,7 @@ export class Elector {
   private readonly slots = new Map<string, Slot>();
   private readonly inbox: Input[] = [];
   private readonly releases = new Set<Promise<void>>();
+  private readonly afterStep: (() => void)[] = [];
   private cancelWake: () => void = () => undefined;
   private stepping = false;
   private stopped = false;
@@ -94,6 +95,15 @@ export class Elector {
     this.slots.clear();
   }
 
+  /** Gives up every role. Resolves when none is held or asked for any more, or the node is a candidate again. */
+  async standDown(drainMs: number): Promise<void> {
+    this.dispatch({ kind: "candidacy", on: false, drainMs });
+    while (!this.current.contending && [...this.current.roles.values()].some(isEngaged)) {
+      await new Promise<void>((resolve) => this.afterStep.push(resolve));
+    }
+    await this.released();
+  }
+
   /** Resolves when every release sent so far has been answered, or has failed. */
   async released(): Promise<void> {
     await Promise.all(this.releases);
@@ -104,6 +114,7 @@ export class Elector {
     this.current = state;
     this.events.stepped(state);
     for (const effect of effects) this.carryOut(effect);
+    for (const wake of this.afterStep.splice(0)) wake();
   }
 
   private carryOut(effect: Effect): void {

@@ -86,6 +86,8 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     const role = this.elector.state.roles.get(this.name);
     const view = role?.view ?? null;
     if (role === undefined || view === null || view.holder === null) return null;
+    // What was last seen is this node's own lease, which it has given up since.
+    if (view.incarnation === this.holder.incarnation && role.term === null) return null;
     if (leaseRemainingMs(role, readClock(this.clock)) <= 0) return null;
     return {
       nodeId: view.holder,

@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/config.js";
 import type { Clock } from "../election/clock.js";
-import { retryWhileAway } from "../lifecycle/retry.js";
-import type { Store, StoreNews } from "../store/contract.js";
+import { retryWhileAway, within } from "../lifecycle/retry.js";
+import type { MetricsSnapshot, Store, StoreNews } from "../store/contract.js";
 import { ClusterNews } from "./cluster-news.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LoadMeter } from "./load-meter.js";
-import type { NodeLoad, NodeReport } from "./node-row.js";
+import { type NodeLoad, type NodeReport, type NodeRow, type NodeStatus, noLoad } from "./node-row.js";
 import { type Actions, RequestDesk } from "./request-desk.js";
 
 export interface MembershipParts {
@@ -24,6 +24,10 @@ export interface MembershipParts {
 }
 
 const snapshotIntervalMs = 15_000;
+/** A copy that is older comes from a node that cannot reach the database, and says nothing of now. */
+const snapshotLifetimeMs = 3 * snapshotIntervalMs;
+/** How long a node that says something beside its beats waits for the database. */
+const tellPatienceMs = 1_000;
 
 /** This node's place in the cluster: what it tells with its beats, what it hears, what it is asked, what it tidies. */
 export class Membership {
@@ -33,6 +37,9 @@ export class Membership {
   private readonly housekeeping: Housekeeping;
   private readonly loadMeter = new LoadMeter();
   private connections: () => number = () => 0;
+  private saveSnapshot: (() => Promise<void>) | null = null;
+  /** As of the last beat. */
+  lastLoad: NodeLoad = noLoad;
 
   constructor(parts: MembershipParts) {
     const { clock, store, actions, trouble } = parts;
@@ -57,7 +64,34 @@ export class Membership {
   countConnections(read: () => number, metrics: () => Promise<string>): void {
     this.connections = read;
     const run = async (): Promise<void> => await this.parts.store.snapshots.save(await metrics());
+    this.saveSnapshot = run;
+    this.leadershipChanged();
     this.housekeeping.start({ name: "leave a copy of the metrics", everyMs: snapshotIntervalMs, run });
+  }
+
+  /** The copy that others read must not name a leader of before. */
+  leadershipChanged(): void {
+    this.saveSnapshot?.().catch((error: unknown) => this.parts.trouble("could not leave a copy of the metrics", error));
+  }
+
+  /** Of those among these nodes that live. */
+  async snapshotsOfOthers(nodes: readonly NodeRow[]): Promise<readonly MetricsSnapshot[]> {
+    const living = new Set(
+      nodes.filter(({ status }) => status !== "dead" && status !== "left").map(({ nodeId }) => nodeId),
+    );
+    living.delete(this.parts.report.nodeId);
+    const snapshots = await this.parts.store.snapshots.all();
+    return snapshots.filter(({ nodeId, ageMs }) => living.has(nodeId) && ageMs <= snapshotLifetimeMs);
+  }
+
+  /** Says it now; where the database does not hear it, the next beat says it again. */
+  async tellStatus(status: NodeStatus): Promise<void> {
+    const { registry } = this.parts.store;
+    registry.setStatus(status);
+    const told = registry
+      .publishStatus()
+      .catch((error: unknown) => this.parts.trouble(`could not say at once that this node is ${status}`, error));
+    await within(tellPatienceMs, told);
   }
 
   /** The version of the shared configuration that this node runs; 0 outside a cluster. */
@@ -70,13 +104,14 @@ export class Membership {
   }
 
   private load(): NodeLoad {
-    return {
+    this.lastLoad = {
       currentConnections: this.connections(),
       currentJobs: this.parts.jobs(),
       cpuUsage: this.loadMeter.cpuUsage(),
       memoryUsage: this.loadMeter.memoryUsage(),
       configVersion: this.configVersion,
     };
+    return this.lastLoad;
   }
 
   private hear(news: StoreNews): void {
@@ -93,12 +128,14 @@ export class Membership {
   private async tidy(): Promise<void> {
     if (!this.parts.leadsAnything()) return;
     const { cluster, timing, retention } = this.parts.config;
-    const { died } = await this.parts.store.registry.tidy({
+    const { died, forgotten } = await this.parts.store.registry.tidy({
       nodeTimeoutMs: timing.nodeTimeoutMs,
       markDead: cluster.markDeadNodes,
       forgetAfterMs: cluster.forgetAfter.ms,
       historyDays: retention.historyDays,
+      auditDays: retention.auditDays,
     });
     for (const nodeId of died) this.parts.log.warn({ node_id: nodeId, reason: "silent" }, "a node died");
+    for (const nodeId of forgotten) this.parts.log.info({ node_id: nodeId, reason: "old" }, "a node was forgotten");
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import type { Config } from "../config/config.js";
 import type { Incarnation, NodeId } from "../election/core/names.js";
@@ -17,7 +18,7 @@ export function reportOf(config: Config, options: { readonly serves: boolean } =
     hostname: host,
     pid: process.pid,
     ipAddress: options.serves ? addressOf(api.host) : outerAddress(),
-    httpPort: options.serves ? api.port : null,
+    httpPort: options.serves && api.port > 0 ? api.port : null,
     grpcPort: null,
     url: api.publicUrl === "" ? null : api.publicUrl,
     version,
@@ -30,7 +31,9 @@ export function reportOf(config: Config, options: { readonly serves: boolean } =
 
 /** Where others find what listens on this host: an address of this machine, unless one was named. */
 function addressOf(host: string): string | null {
-  return host === "0.0.0.0" || host === "::" || host === "" ? outerAddress() : host;
+  const everywhere = host === "0.0.0.0" || host === "::";
+  if (host === "localhost") return "127.0.0.1";
+  return isIP(host) !== 0 && !everywhere ? host : outerAddress();
 }
 
 function outerAddress(): string | null {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { acceptsWork, countByStatus, loadOf, nodeStatuses, parseNodeStatus, statusNow } from "./node-row.js";
+import { countByStatus, loadOf, nodeStatuses, parseNodeStatus, statusNow } from "./node-row.js";
 
 it("a status that is not known reads as dead, and known ones as themselves", () => {
   for (const status of nodeStatuses) expect(parseNodeStatus(status)).toBe(status);
@@ -19,10 +19,6 @@ it("whoever is silent for longer than a node timeout is dead, whatever the row s
     expect(statusNow({ status, heartbeatAgeMs: 5_001 }, 5_000)).toBe(status === "left" ? "left" : "dead");
     expect(statusNow({ status, heartbeatAgeMs: 5_000 }, 5_000)).toBe(status);
   }
-});
-
-it("only an active node is given work", () => {
-  expect(nodeStatuses.filter((status) => acceptsWork({ status }))).toEqual(["active"]);
 });
 
 it("load is the mean of processor and memory, from 0 to 1", () => {

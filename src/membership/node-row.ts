@@ -59,11 +59,6 @@ export function loadOf(node: Pick<NodeLoad, "cpuUsage" | "memoryUsage">): number
   return Math.min(1, Math.max(0, (node.cpuUsage + node.memoryUsage) / 2));
 }
 
-/** Only an active node is given work. */
-export function acceptsWork(node: Pick<NodeRow, "status">): boolean {
-  return node.status === "active";
-}
-
 /**
  * What a node is now, whatever its row still says: whoever has not beaten for a node timeout is dead, joining and draining
  * nodes too. The age is the database's own, so no node's clock enters.

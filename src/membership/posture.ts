@@ -4,6 +4,8 @@ import type { LeaseView } from "../election/core/lease.js";
 export interface Posture {
   readonly nodeId: string;
   readonly role: "LEADER" | "STANDBY" | "DRAINING";
+  /** Its gate is open: also while it drains. */
+  readonly isLeader: boolean;
   /** The three are null together, where no living leader is known. */
   readonly leaderEpoch: bigint | null;
   readonly leaderId: string | null;
@@ -30,6 +32,7 @@ export function postureOf(
   return {
     nodeId,
     role: isDraining ? "DRAINING" : isLeader ? "LEADER" : "STANDBY",
+    isLeader,
     leaderEpoch: leader?.epoch ?? null,
     leaderId: leader?.nodeId ?? null,
     leaderUrl: leader?.url ?? null,

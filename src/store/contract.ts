@@ -44,6 +44,8 @@ export interface Registry {
   join(report: NodeReport): Promise<void>;
   /** The status that the next beats report. */
   setStatus(status: NodeStatus): void;
+  /** Says it without waiting for the next beat. */
+  publishStatus(): Promise<void>;
   /** Asked at every beat. */
   reportLoad(read: () => NodeLoad): void;
   /** Told after every answered beat, and when somebody asks something of this node. */
@@ -74,6 +76,7 @@ export interface TidyRules {
   readonly forgetAfterMs: number;
   /** 0 keeps everything. */
   readonly historyDays: number;
+  readonly auditDays: number;
 }
 
 export interface TidyReport {

@@ -3,7 +3,13 @@ import type { StoreNews, TidyRules } from "../../src/store/contract.js";
 import { memoryHarness, Player, postgresHarness, role, type StoreHarness } from "./harness.js";
 
 const hour = 3_600_000;
-const nothing: TidyRules = { nodeTimeoutMs: hour, markDead: true, forgetAfterMs: 24 * hour, historyDays: 0 };
+const nothing: TidyRules = {
+  nodeTimeoutMs: hour,
+  markDead: true,
+  forgetAfterMs: 24 * hour,
+  historyDays: 0,
+  auditDays: 0,
+};
 /** No time has to pass for these: whoever is not beating this very moment is silent. */
 const allSilent: TidyRules = { ...nothing, nodeTimeoutMs: 0 };
 const allOld: TidyRules = { ...nothing, forgetAfterMs: 0 };

@@ -91,7 +91,8 @@ function take(ctx: StepContext, input: Input): void {
     case "candidacy":
       ctx.state.contending = input.on;
       if (!input.on) {
-        for (const role of ctx.state.roles.values()) beginDrain(ctx, role, { to: null, reason: "draining", coolMs: 0 });
+        const order = { to: null, reason: "draining", coolMs: 0, drainMs: input.drainMs } as const;
+        for (const role of ctx.state.roles.values()) beginDrain(ctx, role, order);
       }
   }
 }

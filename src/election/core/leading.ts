@@ -91,7 +91,12 @@ export function endUntrusted(ctx: StepContext): void {
 export function beginDrain(
   ctx: StepContext,
   role: RoleState,
-  order: { readonly to: NodeId | null; readonly reason: EndReason; readonly coolMs: number },
+  order: {
+    readonly to: NodeId | null;
+    readonly reason: EndReason;
+    readonly coolMs: number;
+    readonly drainMs?: number | undefined;
+  },
 ): void {
   role.coolUntil = Math.max(role.coolUntil, ctx.now.mono + order.coolMs);
   const { term } = role;
@@ -105,7 +110,7 @@ export function beginDrain(
   term.drain = {
     to: order.to,
     reason: order.reason,
-    deadline: ctx.now.mono + ctx.state.settings.timing.drainTimeoutMs,
+    deadline: ctx.now.mono + (order.drainMs ?? ctx.state.settings.timing.drainTimeoutMs),
   };
   ctx.effects.push({ kind: "draining", role: role.role, epoch: term.epoch, reason: order.reason });
 }

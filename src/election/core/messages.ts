@@ -90,8 +90,8 @@ export type Input =
   | { readonly kind: "workFailed"; readonly role: Role; readonly epoch: Epoch }
   /** The process stops: whatever term is left ends at once, and its lease has to run out. */
   | { readonly kind: "halt" }
-  /** The node starts or stops being a candidate; stopping gives up what it leads. */
-  | { readonly kind: "candidacy"; readonly on: boolean };
+  /** The node starts or stops being a candidate; stopping gives up what it leads, within so long, or the drain timeout. */
+  | { readonly kind: "candidacy"; readonly on: boolean; readonly drainMs?: number };
 
 export type Notice =
   | { readonly kind: "elected"; readonly epoch: Epoch }

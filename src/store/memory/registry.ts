@@ -48,6 +48,15 @@ export class MemoryRegistry implements Registry {
     if (this.report !== null) this.report = { ...this.report, status };
   }
 
+  async publishStatus(): Promise<void> {
+    const { report } = this;
+    const known = this.shared.nodes.get(report?.nodeId ?? "");
+    if (report !== null && known?.incarnation === report.incarnation) {
+      this.shared.nodes.set(report.nodeId, { ...known, status: report.status });
+    }
+    await Promise.resolve();
+  }
+
   reportLoad(read: () => NodeLoad): void {
     this.readLoad = read;
   }

@@ -134,7 +134,10 @@ export class MemoryStore implements Store<MemoryTransaction> {
     const result = await fn({ onCommit: (effect) => effects.push(effect) });
     const tx = this.database.begin(fence.role, fence.epoch);
     if (!this.database.assertEpoch(tx)) {
-      throw new StaleEpochError(`epoch ${fence.epoch} of role ${fence.role} is over`);
+      const { epoch } = this.database.view(fence.role);
+      throw new StaleEpochError(`epoch ${fence.epoch} of role ${fence.role} is over: ${epoch} leads now`, {
+        details: { field: "leader_epoch", expected: Number(epoch), got: Number(fence.epoch) },
+      });
     }
     try {
       for (const effect of effects) effect();

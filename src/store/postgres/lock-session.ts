@@ -105,6 +105,7 @@ class PostgresLockSession implements LockSession {
       .map((order) => ({ ...order, renew: order.renew === null ? null : order.renew.toString() }))
       .sort((a, b) => (a.role < b.role ? -1 : 1));
     const load = toLoadJson(this.registry.load());
+    let reply: BeatJson;
     try {
       const rows = await this.client.query<{ reply: BeatJson }>(
         `select ${this.schema}.beat($1, $2, $3, $4, $5, $6, $7, $8) as reply`,
@@ -113,13 +114,15 @@ class PostgresLockSession implements LockSession {
           ...[JSON.stringify(sorted), JSON.stringify(load), this.nodeTimeoutMs],
         ],
       );
-      const reply = (rows[0] as { reply: BeatJson }).reply;
+      ({ reply } = rows[0] as { reply: BeatJson });
       if (!reply.known) await this.registry.rejoin(this.client);
-      this.registry.tell(readNews(reply));
-      return readBeat(reply);
     } catch (error) {
       throw toHoldfastError(error, "beating");
     }
+    const read = readBeat(reply);
+    // After this: what a listener does wrong must not make a beat fail that the database has answered.
+    queueMicrotask(() => this.registry.tell(readNews(reply, read.leases)));
+    return read;
   }
 
   async pulse(): Promise<void> {

@@ -45,6 +45,15 @@ export class PostgresRegistry implements Registry {
     if (this.report !== null) this.report = { ...this.report, status };
   }
 
+  async publishStatus(): Promise<void> {
+    const { nodeId, incarnation, status } = this.current();
+    await this.questions.rows(
+      "saying what this node is",
+      `update ${this.questions.schema}.nodes set status = $3 where node_id = $1 and incarnation = $2`,
+      [nodeId, incarnation, status],
+    );
+  }
+
   reportLoad(read: () => NodeLoad): void {
     this.readLoad = read;
   }
@@ -97,11 +106,11 @@ export class PostgresRegistry implements Registry {
   }
 
   async tidy(rules: TidyRules): Promise<TidyReport> {
-    const { nodeTimeoutMs, markDead, forgetAfterMs, historyDays } = rules;
+    const { nodeTimeoutMs, markDead, forgetAfterMs, historyDays, auditDays } = rules;
     const rows = await this.questions.rows<{ report: TidyReport }>(
       "tidying the registry",
-      `select ${this.questions.schema}.tidy($1, $2, $3, $4) as report`,
-      [Math.ceil(nodeTimeoutMs), markDead, Math.ceil(forgetAfterMs), historyDays],
+      `select ${this.questions.schema}.tidy($1, $2, $3, $4, $5) as report`,
+      [Math.ceil(nodeTimeoutMs), markDead, Math.ceil(forgetAfterMs), historyDays, auditDays],
     );
     return rows[0]?.report ?? { died: [], forgotten: [] };
   }

@@ -52,13 +52,13 @@ export interface BeatJson {
 }
 
 /** What a beat tells beside the elections. */
-export function readNews(json: BeatJson): StoreNews {
+export function readNews(json: BeatJson, leases: readonly LeaseView[]): StoreNews {
   const members = { joining: 0, active: 0, draining: 0, dead: 0, left: 0 };
   for (const [status, count] of Object.entries(json.members)) members[parseNodeStatus(status)] += count;
   return {
     kind: "beat",
     members,
-    leases: json.leases.map((lease) => readLease(lease, json.identity)),
+    leases,
     accessVersion: json.access_version,
     configVersion: json.config_version,
     requests: json.requests.map(readRequest),

@@ -60,7 +60,7 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   }
   switch (state) {
     case sqlState.staleEpoch:
-      return new StaleEpochError(said, { cause: error });
+      return new StaleEpochError(said, { cause: error, details: staleDetails(said) });
     case sqlState.transactionEscaped:
       return new HoldfastError(
         "TRANSACTION_ESCAPED",
@@ -108,6 +108,13 @@ function tlsRefusal(code: string, said: string): string | null {
   if (code.startsWith("ERR_SSL_")) return "it speaks another TLS than this node.";
   if (said.includes("does not support SSL")) return "switch TLS on at the server.";
   return null;
+}
+
+/** The epochs, for the answer of an API: `assert_epoch` says both in its message. */
+function staleDetails(said: string): Readonly<Record<string, unknown>> {
+  const [, got, expected] = /^epoch (\d+) of role \S+ is over: (\d+) leads now/.exec(said) ?? [];
+  if (got === undefined || expected === undefined) return {};
+  return { field: "leader_epoch", expected: Number(expected), got: Number(got) };
 }
 
 const sentence = (said: string): string => said.charAt(0).toUpperCase() + said.slice(1);

@@ -1,0 +1,45 @@
+import type { Clock } from "../election/clock.js";
+import type { InFlightWork } from "./in-flight.js";
+import { within } from "./retry.js";
+
+export interface DrainParts {
+  readonly work: InFlightWork;
+  readonly clock: Clock;
+  /** For all of it: the work under way, and the roles. */
+  readonly timeoutMs: number;
+  /** What whoever leads gets at least, to hear its signal. */
+  readonly leastMs: number;
+  readonly tellStatus: (status: "draining" | "active") => Promise<void>;
+  readonly begun: () => void;
+  /** Resolves when no role is held any more, or the node has been resumed. */
+  readonly giveUpRoles: (withinMs: number) => Promise<void>;
+}
+
+/** Stops admitting work, says so, waits for what is under way, then gives up every role. It can be taken back. */
+export class Drain {
+  private readonly parts: DrainParts;
+  private until = 0;
+
+  constructor(parts: DrainParts) {
+    this.parts = parts;
+  }
+
+  /** A second call waits for the same end, and not for another timeout. */
+  async run(): Promise<void> {
+    const { work, clock, timeoutMs, leastMs, tellStatus, begun, giveUpRoles } = this.parts;
+    if (work.accepting) {
+      work.refuse();
+      this.until = clock.mono() + timeoutMs;
+      // After this step: what a listener throws is its owner's, and must not stop the drain.
+      queueMicrotask(begun);
+      await tellStatus("draining");
+    }
+    await within(Math.max(0, this.until - clock.mono()), work.idle());
+    if (!work.accepting) await giveUpRoles(Math.max(this.until - clock.mono(), leastMs));
+  }
+
+  takeBack(): void {
+    this.parts.work.admit();
+    void this.parts.tellStatus("active");
+  }
+}
