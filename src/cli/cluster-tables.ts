@@ -1,4 +1,4 @@
-import type { LeaderAnswer, NodeAnswer, TransitionAnswer } from "./cluster-answers.js";
+import type { LeaderAnswer, NodeAnswer, TransitionAnswer } from "../server/cluster-answers.js";
 import { formatAgo, formatElapsed, formatMoment } from "./elapsed.js";
 import type { Tone } from "./paint.js";
 import { type Column, renderTable, type TableLook } from "./table.js";

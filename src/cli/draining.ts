@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../errors.js";
-import type { NodesAnswer, RequestAnswer } from "./cluster-answers.js";
+import type { NodesAnswer, RequestAnswer } from "../server/cluster-answers.js";
 import type { CommandLine } from "./command-line.js";
 import { formatElapsed } from "./elapsed.js";
 import type { NodeClient } from "./node-client.js";

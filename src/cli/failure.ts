@@ -23,7 +23,8 @@ function judge(error: unknown): Failure {
   if (error instanceof CommanderError) return judgeUsage(error);
   if (error instanceof HoldfastError) {
     const { problems } = error.details;
-    const messages = Array.isArray(problems) ? problems.map(String) : [error.message];
+    const isList = Array.isArray(problems) && problems.every((problem) => typeof problem === "string");
+    const messages: readonly string[] = isList ? problems : [error.message];
     return { exitCode: error.exitCode, lines: messages.map((message) => `${oneLine(message)} [${error.code}]`) };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -6,6 +6,16 @@ import { epoch, exactly, nullable, secondsOf, secondsOrNull, time } from "./fiel
 
 /** What the cluster looks like from outside: the schemas of the answers, and how our own data become them. */
 
+export const statusSchema = exactly({
+  node_id: Type.String(),
+  clustered: Type.Boolean(),
+  is_leader: Type.Boolean({ description: "Its gate for the primary role is open, also while it drains" }),
+  role: Type.Enum(["primary", "standby", "single-node"]),
+  config_version: Type.Integer(),
+});
+
+export type StatusAnswer = Static<typeof statusSchema>;
+
 const share = Type.Number({ minimum: 0, maximum: 1, description: "Of the machine" });
 
 export const nodeSchema = exactly({
@@ -88,7 +98,9 @@ export const infoSchema = exactly({
   leaders: Type.Record(Type.String(), Type.String(), { description: "The node that leads each role" }),
 });
 
-export function showInfo(info: ClusterInfo): Static<typeof infoSchema> {
+export type InfoAnswer = Static<typeof infoSchema>;
+
+export function showInfo(info: ClusterInfo): InfoAnswer {
   return {
     name: info.name,
     total_nodes: info.totalNodes,
@@ -111,8 +123,10 @@ export const leaderSchema = exactly({
   tenure_seconds: nullable(Type.Number({ minimum: 0 })),
 });
 
+export type LeaderAnswer = Static<typeof leaderSchema>;
+
 /** A lease that has run out names nobody: its holder may be alive, but leads no more. */
-export function showLeader(lease: RoleLease): Static<typeof leaderSchema> {
+export function showLeader(lease: RoleLease): LeaderAnswer {
   const leads = lease.nodeId !== null && lease.remainingMs > 0;
   return {
     role: lease.role,
@@ -140,9 +154,11 @@ export const transitionSchema = exactly({
   at: time,
 });
 
+export type TransitionAnswer = Static<typeof transitionSchema>;
+
 type Transition = Awaited<ReturnType<ClusterView["history"]>>[number];
 
-export function showTransition(transition: Transition): Static<typeof transitionSchema> {
+export function showTransition(transition: Transition): TransitionAnswer {
   return {
     id: transition.id,
     role: transition.role,
@@ -167,7 +183,9 @@ export const requestSchema = exactly({
   acted_at: nullable(Type.Number({ description: "When the node acted; null while it has not" })),
 });
 
-export function showRequest(request: NodeRequest): Static<typeof requestSchema> {
+export type RequestAnswer = Static<typeof requestSchema>;
+
+export function showRequest(request: NodeRequest): RequestAnswer {
   return {
     request_id: request.id,
     kind: request.kind,

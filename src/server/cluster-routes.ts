@@ -9,6 +9,7 @@ import {
   showLeader,
   showNodes,
   showTransition,
+  statusSchema,
   transitionSchema,
 } from "./cluster-answers.js";
 import { fromDatabase } from "./database-wait.js";
@@ -25,14 +26,6 @@ export interface ClusterRouteOptions {
   /** How many connections the server has open. */
   readonly connections: () => number;
 }
-
-const statusSchema = exactly({
-  node_id: Type.String(),
-  clustered: Type.Boolean(),
-  is_leader: Type.Boolean(),
-  role: Type.Enum(["primary", "standby", "single-node"]),
-  config_version: Type.Integer(),
-});
 
 /** Who is here and who leads. Every node answers, leader or not, draining or not. */
 export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = async (app, options) => {

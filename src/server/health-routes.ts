@@ -1,19 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { isReady } from "../membership/posture.js";
-import { epoch, exactly, nullable, postureName, roleName } from "./fields.js";
+import { exactly, roleName } from "./fields.js";
+import { aliveSchema, readinessSchema, roleSchema, showAlive, showReadiness, showRole } from "./health-answers.js";
 import { postureOrUnknown } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
-
-const readiness = exactly({
-  database: Type.Boolean(),
-  migrations: Type.Boolean(),
-  registered: Type.Boolean(),
-  min_nodes: Type.Boolean(),
-  draining: Type.Boolean(),
-});
-
-const leader = { leader_epoch: nullable(epoch), leader_id: nullable(Type.String()) };
 
 /** Whether the node lives, is ready, and where it stands. All of it from memory: it must answer while nothing else does. */
 export const healthRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode }> = async (app, { node }) => {
@@ -36,13 +27,10 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode }> = asy
       schema: {
         tags,
         summary: "The process answers, and where it stands for the primary role",
-        response: { 200: exactly({ ok: Type.Literal(true), role: postureName, ...leader }) },
+        response: { 200: aliveSchema },
       },
     },
-    async () => {
-      const { role, leaderEpoch, leaderId } = postureOrUnknown(node);
-      return { ok: true as const, role, leader_epoch: numberOf(leaderEpoch), leader_id: leaderId };
-    },
+    async () => showAlive(postureOrUnknown(node)),
   );
 
   app.get(
@@ -52,14 +40,13 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode }> = asy
       schema: {
         tags,
         summary: "Whether work may be sent here; 503 with the checks that fail",
-        response: { 200: readiness, 503: readiness },
+        response: { 200: readinessSchema, 503: readinessSchema },
       },
     },
     async (_request, reply) => {
       const found = node.readiness();
-      const { database, migrations, registered, minNodes, draining } = found;
       reply.code(isReady(found) ? 200 : 503);
-      return { database, migrations, registered, min_nodes: minNodes, draining };
+      return showReadiness(found);
     },
   );
 
@@ -71,23 +58,10 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode }> = asy
         tags,
         summary: "Where this node stands for a role",
         querystring: exactly({ role: Type.Optional(roleName) }),
-        response: {
-          200: exactly({ node_id: Type.String(), role: postureName, ...leader, leader_url: nullable(Type.String()) }),
-        },
+        response: { 200: roleSchema },
       },
     },
-    async ({ query }) => {
-      const posture = query.role === undefined ? postureOrUnknown(node) : node.posture(query.role);
-      return {
-        node_id: node.id,
-        role: posture.role,
-        leader_epoch: numberOf(posture.leaderEpoch),
-        leader_id: posture.leaderId,
-        leader_url: posture.leaderUrl,
-      };
-    },
+    async ({ query }) => showRole(query.role === undefined ? postureOrUnknown(node) : node.posture(query.role)),
   );
   await Promise.resolve();
 };
-
-const numberOf = (value: bigint | null): number | null => (value === null ? null : Number(value));

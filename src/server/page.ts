@@ -20,6 +20,12 @@ export const pageQuery = {
 const querySchema = exactly(pageQuery);
 type PageQuery = Static<typeof querySchema>;
 
+/** A page as it is answered. */
+export interface ListAnswer<Item> {
+  items: Item[];
+  next_cursor: string | null;
+}
+
 export function pageSchema<Item extends TSchema>(item: Item) {
   return exactly({ items: Type.Array(item), next_cursor: nullable(Type.String()) });
 }
@@ -35,7 +41,7 @@ export function firstOf<Row extends { readonly id: string }, Item>(
   { limit = limits.pageSize }: PageQuery,
   rows: readonly Row[],
   show: (row: Row) => Item,
-): { items: Item[]; next_cursor: string | null } {
+): ListAnswer<Item> {
   const shown = rows.slice(0, limit);
   return { items: shown.map(show), next_cursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null };
 }
@@ -46,7 +52,7 @@ export function cut<Row, Item>(
   rows: readonly Row[],
   name: (row: Row) => string,
   show: (row: Row) => Item,
-): { items: Item[]; next_cursor: string | null } {
+): ListAnswer<Item> {
   const before = cursor === undefined ? -1 : rows.findIndex((row) => name(row) === cursor);
   if (cursor !== undefined && before === -1) throw badCursor();
   const shown = rows.slice(before + 1, before + 1 + limit);

@@ -42,6 +42,8 @@ export class StandInNode implements ServedNode {
   connections: () => number = () => 0;
   /** While it is set, whatever needs the database waits for this. */
   trouble: (() => Promise<never>) | null = null;
+  /** How old a token is when it is made. */
+  tokenAgeMs = 0;
   private readonly tokens: TokenRow[] = [];
 
   constructor(options: ConfigOptions = {}) {
@@ -159,7 +161,7 @@ export class StandInNode implements ServedNode {
         await this.ask(() => ({ now: Date.now(), accessVersion: this.tokens.length, tokens: [...this.tokens] })),
       createToken: async ({ lifetimeMs, ...order }) =>
         await this.ask(() => {
-          const at = Date.now();
+          const at = Date.now() - this.tokenAgeMs;
           const expiresAt = lifetimeMs === null ? null : at + lifetimeMs;
           const id = `${this.tokens.length + 1}`;
           const token: TokenRow = { ...order, id, createdAt: at, expiresAt, revokedAt: null };

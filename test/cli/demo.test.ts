@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ListAnswer, TransitionAnswer } from "../../src/cli/cluster-answers.js";
+import type { TransitionAnswer } from "../../src/server/cluster-answers.js";
+import type { ListAnswer } from "../../src/server/page.js";
 import { clearAway, DemoProcess, processesIn } from "../support/demo-process.js";
 import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
 

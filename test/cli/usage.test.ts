@@ -49,6 +49,19 @@ describe("a command that is called wrongly", () => {
     });
   });
 
+  it.each([
+    [["--name", "anyone"], 'name must be another than "anyone"'],
+    [["--name", "a b "], "name must be 1 to 100 printable characters"],
+    [["--name", "ada", "--expires", "4000d"], "lifetime must be from 1 s to ten years"],
+  ])("a token that may not be made, %j, is refused before anybody is asked", async (args, said) => {
+    for (const way of [[], ["--direct"]]) {
+      const { code, stdout, stderr } = await holdfast(["token", "create", "--role", "viewer", ...args, ...way]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(/^holdfast: The token's .*\[INVALID_REQUEST\]\n$/);
+      expect(stderr).toContain(said);
+    }
+  });
+
   it.each([[["cluster"]], [["token"]], [[]]])(
     "%j without a subcommand shows what there is, and exits with 2",
     async (args) => {

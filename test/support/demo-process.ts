@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import type { NodesAnswer, StatusAnswer } from "../../src/cli/cluster-answers.js";
+import type { NodesAnswer, StatusAnswer } from "../../src/server/cluster-answers.js";
 import { processMark } from "../../src/store/embedded/process-identity.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { makeTestDirectory } from "./postgres.js";

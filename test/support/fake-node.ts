@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { InfoAnswer, LeaderAnswer, NodeAnswer, TransitionAnswer } from "../../src/cli/cluster-answers.js";
+import type { InfoAnswer, LeaderAnswer, NodeAnswer, TransitionAnswer } from "../../src/server/cluster-answers.js";
 
 /** What a made-up cluster looks like. */
 export interface FakeCluster {

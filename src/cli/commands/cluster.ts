@@ -4,11 +4,11 @@ import { HoldfastError } from "../../errors.js";
 import type {
   InfoAnswer,
   LeaderAnswer,
-  ListAnswer,
   NodesAnswer,
   StatusAnswer,
   TransitionAnswer,
-} from "../cluster-answers.js";
+} from "../../server/cluster-answers.js";
+import type { ListAnswer } from "../../server/page.js";
 import { renderHistory, renderLeaders, renderNodes } from "../cluster-tables.js";
 import type { CommandLine } from "../command-line.js";
 import type { NodeClient } from "../node-client.js";

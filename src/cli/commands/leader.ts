@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
-import type { LeaderAnswer, ListAnswer, RequestAnswer } from "../cluster-answers.js";
+import type { LeaderAnswer, RequestAnswer } from "../../server/cluster-answers.js";
+import type { ListAnswer } from "../../server/page.js";
 import type { CommandLine } from "../command-line.js";
 import { confirm } from "../confirm.js";
 import { type DatabaseOptions, localActor, withDatabaseOptions, withMaintenance } from "../database-options.js";

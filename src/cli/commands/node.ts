@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { Duration } from "../../config/duration.js";
 import { HoldfastError } from "../../errors.js";
-import type { NodeAnswer, NodesAnswer, RequestAnswer } from "../cluster-answers.js";
+import type { NodeAnswer, NodesAnswer, RequestAnswer } from "../../server/cluster-answers.js";
 import { statusTone } from "../cluster-tables.js";
 import type { CommandLine } from "../command-line.js";
 import { drainNode } from "../draining.js";

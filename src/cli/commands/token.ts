@@ -1,9 +1,11 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { TokenWish } from "../../access/access.js";
 import { accessRoles, type Grant, grantable } from "../../access/permission.js";
-import type { TokenRow } from "../../access/token.js";
+import { checkTokenWish, type TokenRow } from "../../access/token.js";
 import type { Duration } from "../../config/duration.js";
 import { HoldfastError } from "../../errors.js";
-import type { ListAnswer, TokenAnswer } from "../cluster-answers.js";
+import type { ListAnswer } from "../../server/page.js";
+import type { CreatedTokenAnswer, TokenAnswer } from "../../server/token-answers.js";
 import type { CommandLine } from "../command-line.js";
 import { type DatabaseOptions, localActor, withDatabaseOptions, withMaintenance } from "../database-options.js";
 import { formatAgo, formatMoment } from "../elapsed.js";
@@ -39,42 +41,48 @@ interface CreateOptions extends TokenOptions {
   readonly expires?: Duration;
 }
 
-interface Created {
-  readonly token: TokenAnswer;
-  readonly secret: string;
-}
-
 function createCommand(cli: CommandLine): Command {
   return withTokenOptions(new Command("create"))
     .description("make a token; its secret is printed once, alone on standard output")
-    .requiredOption("--name <name>", "who will use it; the audit shows it", asTokenName)
+    .requiredOption("--name <name>", "who will use it; the audit shows it")
     .addOption(new Option("--role <role>", "what it may do").choices(accessRoles).makeOptionMandatory())
     .option("--grant <permission>", `beside the role: ${grantable.join(" or ")} (repeatable)`, asGrant)
-    .option("--expires <duration>", 'after so long, such as "30d"; never by default', asLifetime)
+    .option("--expires <duration>", 'after so long, such as "30d"; never by default', asDuration)
     .action(async (options: CreateOptions) => {
-      const created = await (options.direct === true ? createDirectly(cli, options) : createThroughNode(cli, options));
+      const { name, role, grant: grants = [], expires } = options;
+      const wish = { name, role, grants, lifetimeMs: expires?.ms ?? null };
+      checkTokenWish(wish);
+      const make = options.direct === true ? createDirectly : createThroughNode;
+      const created = await make(cli, options, wish);
       if (options.json === true) return printJson(cli, created);
-      const { id, name, role, expires_at: until } = created.token;
+      const { id, expires_at: until } = created.token;
       const end = until === null ? "never expires" : `expires ${formatMoment(until)}`;
       cli.stderr.write(`Token ${id} of "${oneLine(name)}" (${role}) ${end}. This is its secret; it is shown once:\n`);
       cli.stdout.write(`${created.secret}\n`);
     });
 }
 
-async function createDirectly(cli: CommandLine, options: CreateOptions): Promise<Created> {
-  const { name, role, grant: grants = [], expires } = options;
-  const wish = { name, role, grants, lifetimeMs: expires?.ms ?? null };
+async function createDirectly(cli: CommandLine, options: TokenOptions, wish: TokenWish): Promise<CreatedTokenAnswer> {
+  const showToken = await loadShowing();
   return await withMaintenance(cli, options, async (maintenance) => {
     const { token, secret } = await maintenance.createToken(wish, localActor());
     return { token: showToken(token), secret };
   });
 }
 
-async function createThroughNode(cli: CommandLine, options: CreateOptions): Promise<Created> {
-  const { name, role, grant: grants = [], expires } = options;
-  const lifetime = expires === undefined ? {} : { expires_in_seconds: Math.max(1, Math.round(expires.ms / 1000)) };
+async function createThroughNode(
+  cli: CommandLine,
+  options: TokenOptions,
+  { lifetimeMs, ...wish }: TokenWish,
+): Promise<CreatedTokenAnswer> {
+  const lifetime = lifetimeMs === null ? {} : { expires_in_seconds: Math.round(lifetimeMs / 1000) };
   const client = clientOf(cli, options);
-  return await hintingAtDirect(() => client.post<Created>("/tokens", { body: { name, role, grants, ...lifetime } }));
+  return await hintingAtDirect(() => client.post<CreatedTokenAnswer>("/tokens", { body: { ...wish, ...lifetime } }));
+}
+
+/** As a node would answer. Its schemas are loaded only by whoever goes straight to the database. */
+async function loadShowing(): Promise<(token: TokenRow) => TokenAnswer> {
+  return (await import("../../server/token-answers.js")).showToken;
 }
 
 async function hintingAtDirect<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
@@ -101,6 +109,7 @@ function listCommand(cli: CommandLine): Command {
 
 async function readTokens(cli: CommandLine, options: TokenOptions): Promise<ListAnswer<TokenAnswer>> {
   if (options.direct === true) {
+    const showToken = await loadShowing();
     const tokens = await withMaintenance(cli, options, (maintenance) => maintenance.tokens());
     return { items: tokens.toReversed().map(showToken), next_cursor: null };
   }
@@ -139,6 +148,7 @@ function revokeCommand(cli: CommandLine): Command {
 }
 
 async function revokeDirectly(cli: CommandLine, id: string, options: TokenOptions): Promise<TokenAnswer> {
+  const showToken = await loadShowing();
   return await withMaintenance(cli, options, async (maintenance) =>
     showToken(await maintenance.revokeToken(id, localActor())),
   );
@@ -150,39 +160,8 @@ async function revokeThroughNode(cli: CommandLine, id: string, options: TokenOpt
   return (await hintingAtDirect(() => client.delete<{ readonly token: TokenAnswer }>(path))).token;
 }
 
-/** The same as a node would answer. */
-function showToken(token: TokenRow): TokenAnswer {
-  const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
-  return {
-    id: token.id,
-    name: token.name,
-    role: token.role,
-    grants: token.grants,
-    created_at: token.createdAt / 1000,
-    created_by: token.createdBy,
-    expires_at: seconds(token.expiresAt),
-    revoked_at: seconds(token.revokedAt),
-  };
-}
-
-function asTokenName(text: string): string {
-  if (!/^(?!anyone$)(?=\S)[^\p{C}]{1,100}(?<=\S)$/u.test(text)) {
-    throw new InvalidArgumentError('It must be 1 to 100 printable characters, and not "anyone".');
-  }
-  return text;
-}
-
 function asGrant(text: string, before: readonly Grant[] = []): readonly Grant[] {
   const grant = grantable.find((each) => each === text);
   if (grant === undefined) throw new InvalidArgumentError(`It must be ${grantable.join(" or ")}.`);
   return [...new Set([...before, grant])];
-}
-
-const tenYearsMs = 10 * 365 * 86_400_000;
-
-function asLifetime(text: string): Duration {
-  const lifetime = asDuration(text);
-  if (lifetime.ms < 1000 || lifetime.ms > tenYearsMs)
-    throw new InvalidArgumentError("It must be from 1 s to ten years.");
-  return lifetime;
 }

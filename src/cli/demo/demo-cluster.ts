@@ -1,7 +1,9 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
-import type { ListAnswer, NodesAnswer, RoleAnswer, TransitionAnswer } from "../cluster-answers.js";
+import type { NodesAnswer, TransitionAnswer } from "../../server/cluster-answers.js";
+import type { RoleAnswer } from "../../server/health-answers.js";
+import type { ListAnswer } from "../../server/page.js";
 import { NodeClient } from "../node-client.js";
 import { type DemoEvent, type DemoState, initialState, leaderOf, stateAfter } from "./demo-state.js";
 import type { Wish } from "./keys.js";

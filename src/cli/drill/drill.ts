@@ -1,5 +1,7 @@
 import { HoldfastError } from "../../errors.js";
-import type { ListAnswer, RoleAnswer, TransitionAnswer } from "../cluster-answers.js";
+import type { TransitionAnswer } from "../../server/cluster-answers.js";
+import type { RoleAnswer } from "../../server/health-answers.js";
+import type { ListAnswer } from "../../server/page.js";
 import type { NodeClient } from "../node-client.js";
 import { checkProcess, send } from "./leader-process.js";
 import { rolePath, type Scene } from "./scene.js";

@@ -1,5 +1,7 @@
 import { HoldfastError } from "../../errors.js";
-import type { LeaderAnswer, ListAnswer, NodeAnswer, NodesAnswer, RoleAnswer } from "../cluster-answers.js";
+import type { LeaderAnswer, NodeAnswer, NodesAnswer } from "../../server/cluster-answers.js";
+import type { RoleAnswer } from "../../server/health-answers.js";
+import type { ListAnswer } from "../../server/page.js";
 import type { NodeClient } from "../node-client.js";
 
 export interface Standby {

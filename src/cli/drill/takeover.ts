@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
-import type { RoleAnswer } from "../cluster-answers.js";
+import type { RoleAnswer } from "../../server/health-answers.js";
 import type { NodeClient } from "../node-client.js";
 import { rolePath, type Scene, type Standby } from "./scene.js";
 

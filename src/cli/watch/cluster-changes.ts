@@ -1,4 +1,4 @@
-import type { TransitionAnswer } from "../cluster-answers.js";
+import type { TransitionAnswer } from "../../server/cluster-answers.js";
 import { formatElapsed } from "../elapsed.js";
 import { oneLine } from "../paint.js";
 import type { ClusterPicture } from "./cluster-picture.js";

@@ -1,11 +1,11 @@
 import type {
   InfoAnswer,
   LeaderAnswer,
-  ListAnswer,
   NodeAnswer,
   NodesAnswer,
   TransitionAnswer,
-} from "../cluster-answers.js";
+} from "../../server/cluster-answers.js";
+import type { ListAnswer } from "../../server/page.js";
 import type { NodeClient } from "../node-client.js";
 
 /** The cluster at one moment, as one node showed it. */
