@@ -20,16 +20,9 @@ import { postureOrUnknown } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
 import { showSingleNode } from "./single-node.js";
 
-export interface ClusterRouteOptions {
-  readonly node: ServedNode;
-  readonly limits: Limits;
-  /** How many connections the server has open. */
-  readonly connections: () => number;
-}
-
 /** Who is here and who leads. Every node answers, leader or not, draining or not. */
-export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = async (app, options) => {
-  const { node, limits, connections } = options;
+export const clusterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+  const { node, limits } = options;
   const config = { permission: "monitoring:read" } as const;
   const tags = ["cluster"];
   const clustered = node.config.cluster.enabled;
@@ -71,7 +64,7 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<ClusterRouteOptions> = asy
       },
     },
     async () => {
-      if (!clustered) return showSingleNode(node, connections());
+      if (!clustered) return showSingleNode(node);
       const [nodes, leases] = await read(Promise.all([node.cluster.nodes(), node.cluster.leases()]));
       return showNodes(
         nodes,

@@ -4,6 +4,7 @@ import type { Access } from "../access/access.js";
 import type { Config } from "../config/config.js";
 import type { InFlightWork } from "../lifecycle/in-flight.js";
 import type { ClusterView } from "../membership/cluster-view.js";
+import type { NodeLoad } from "../membership/node-row.js";
 import type { Posture, Readiness } from "../membership/posture.js";
 
 /** What the HTTP server sees of a node. A `HoldfastNode` is one. */
@@ -25,7 +26,6 @@ export interface ServedNode {
   clusterMetrics(): Promise<string>;
   /** Tells how many connections are open, for the node's load. */
   countConnections(read: () => number): void;
-  /** Begins to drain, stays a follower, and resumes later. */
-  drain(): Promise<void>;
-  resume(): void;
+  /** How busy this node is, as of its last beat. From memory. */
+  load(): NodeLoad;
 }

@@ -1,4 +1,4 @@
-import { cpus, freemem, hostname, loadavg, totalmem } from "node:os";
+import { hostname } from "node:os";
 import { publicUrlOf } from "../config/serving.js";
 import { loadOf } from "../membership/node-row.js";
 import { version } from "../version.js";
@@ -9,12 +9,9 @@ import type { ServedNode } from "./served-node.js";
  * `/cluster/nodes` outside of a cluster: this node alone, from memory. It has no heartbeats to tell of, and nobody whom it
  * could lose its lease to.
  */
-export function showSingleNode(node: ServedNode, connections: number): NodesAnswer {
+export function showSingleNode(node: ServedNode): NodesAnswer {
   const { cluster, api } = node.config;
-  const usage = {
-    cpuUsage: Math.min(1, (loadavg()[0] ?? 0) / Math.max(1, cpus().length)),
-    memoryUsage: 1 - freemem() / totalmem(),
-  };
+  const load = node.load();
   return {
     nodes: [
       {
@@ -31,11 +28,11 @@ export function showSingleNode(node: ServedNode, connections: number): NodesAnsw
         roles: [...cluster.roles],
         worker_capabilities: [...cluster.capabilities],
         version,
-        current_connections: connections,
-        current_jobs: node.work.count,
-        cpu_usage: usage.cpuUsage,
-        memory_usage: usage.memoryUsage,
-        load: loadOf(usage),
+        current_connections: load.currentConnections,
+        current_jobs: load.currentJobs,
+        cpu_usage: load.cpuUsage,
+        memory_usage: load.memoryUsage,
+        load: loadOf(load),
         promotable: cluster.promotable,
         config_version: node.configVersion,
       },

@@ -231,6 +231,11 @@ describe("GET /cluster/nodes", () => {
       started_at: null,
       last_seen: null,
       is_leader: true,
+      current_connections: 4,
+      current_jobs: 3,
+      cpu_usage: 0.5,
+      memory_usage: 0.25,
+      load: 0.375,
     });
   });
 });

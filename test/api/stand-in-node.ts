@@ -11,7 +11,7 @@ import { epochOf, type NodeId } from "../../src/election/core/names.js";
 import { HoldfastError } from "../../src/errors.js";
 import { InFlightWork } from "../../src/lifecycle/in-flight.js";
 import type { Asking, ClusterView, RoleLease } from "../../src/membership/cluster-view.js";
-import type { NodeRow } from "../../src/membership/node-row.js";
+import type { NodeLoad, NodeRow } from "../../src/membership/node-row.js";
 import type { Posture, Readiness } from "../../src/membership/posture.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { AccessBook, Transition } from "../../src/store/contract.js";
@@ -87,12 +87,8 @@ export class StandInNode implements ServedNode {
     this.connections = read;
   }
 
-  async drain(): Promise<void> {
-    await Promise.resolve();
-  }
-
-  resume(): void {
-    this.ready.draining = false;
+  load(): NodeLoad {
+    return { currentConnections: 4, currentJobs: 3, cpuUsage: 0.5, memoryUsage: 0.25, configVersion: 7 };
   }
 
   /** A token of the role, and its secret. */

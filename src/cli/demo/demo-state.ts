@@ -1,3 +1,5 @@
+import type { RoleAnswer } from "../../server/health-answers.js";
+
 /** What is known of one node of the demo. */
 export type Condition =
   | { readonly kind: "starting" }
@@ -58,11 +60,8 @@ export type DemoEvent =
   | { readonly kind: "accounted"; readonly epoch: number; readonly databaseMs: number | null }
   | { readonly kind: "noticed"; readonly notice: string };
 
-/** What a node says of itself on `GET /role`. */
-export interface RoleSaid {
-  readonly role: "LEADER" | "STANDBY" | "DRAINING";
-  readonly leader_epoch: number | null;
-}
+/** What a node says of itself on `GET /role`, as far as it matters here. */
+type RoleSaid = Pick<RoleAnswer, "role" | "leader_epoch">;
 
 const takeoversKept = 20;
 
