@@ -63,7 +63,7 @@ const catalogue = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, exit: 2 },
   /** The request did not arrive in time. */
   REQUEST_TIMEOUT: { status: 408, exit: 4 },
-  /** The server has as many connections or requests as it takes. */
+  /** The server has as many connections as it takes. */
   TOO_BUSY: { status: 503, exit: 4 },
   /** Something went wrong that is nobody's input; the node's log says what. */
   INTERNAL: { status: 500, exit: 1 },

@@ -12,7 +12,8 @@ declare module "fastify" {
 }
 
 /**
- * Records what a known caller tried to change, refused or not, before the answer leaves. What nobody could have done (no such
+ * Records what a known caller tried to change, or to read where the route says that this is audited too, refused or not,
+ * before the answer leaves. What nobody could have done (no such
  * endpoint, another node leads) is no line, and neither is a caller without a name: anybody could fill the table.
  * Never a body, a query or a secret.
  */
@@ -24,7 +25,8 @@ export async function recordCall(
 ): Promise<void> {
   const { caller, method, routeOptions } = request;
   const refused = reply.statusCode === 403;
-  if (caller === null || !isMutating(method) || (routeOptions.url === undefined && !refused)) return;
+  const audited = isMutating(method) || routeOptions.config.audited === true;
+  if (caller === null || !audited || (routeOptions.url === undefined && !refused)) return;
   const entry = {
     actor: caller.name,
     action: `${method} ${routeOptions.url ?? "(no such endpoint)"}`,

@@ -16,7 +16,7 @@ const refusals: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /** States of the node that it logs by itself, once, and not again for each request that meets them. */
-const expected: ReadonlySet<unknown> = new Set<ErrorCode>(["DRAINING", "DATABASE_AWAY", "CLOSED"]);
+const expected: ReadonlySet<unknown> = new Set<ErrorCode>(["DRAINING", "DATABASE_AWAY", "CLOSED", "TOO_BUSY"]);
 
 /** One field of a request that is not what it must be. */
 interface Problem {

@@ -20,6 +20,8 @@ export const limits = {
   connectionTimeoutMs: 150_000,
   handshakeTimeoutMs: 10_000,
   maxConnections: 1_000,
+  /** Beyond those: told that there are too many. A connection beyond these as well is closed without a word. */
+  spareConnections: 100,
   /** How long requests under way may take once the server closes. */
   closeGraceMs: 10_000,
   /** How long an answer waits for the database. */

@@ -11,6 +11,8 @@ export interface Listener {
   readonly server: Server;
   /** How many connections are open. */
   readonly connections: () => number;
+  /** Whether this connection came when there were as many as the server takes. */
+  readonly isSurplus: (socket: Socket) => boolean;
   /** Ends the connections that have asked nothing yet, and every new one: a close would wait for them in vain. */
   readonly turnAway: () => void;
 }
@@ -37,41 +39,47 @@ export function createListener(
       ? createServer(options, handler)
       : createTls({ ...options, handshakeTimeout: limits.handshakeTimeoutMs }, tlsCert, tlsKey, handler);
   server.timeout = limits.connectionTimeoutMs;
-  server.maxConnections = limits.maxConnections;
+  server.maxConnections = limits.maxConnections + limits.spareConnections;
   // Counted by admission, which refuses where Node.js would drop the rest in silence. The size bounds them here.
   server.maxHeadersCount = 0;
-  const { connections, turnAway } = watchConnections(server);
+  const watched = watchConnections(server, limits, fullWarning(node, limits));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const status = answerClientError(node, error, socket);
     if (status !== null) onClientError(status);
   });
-  warnWhenFull(server, node, limits);
-  return { server, connections, turnAway };
+  return { server, ...watched };
 }
 
 /** By the far end, because a request over TLS has another socket than its connection. */
 const farEnd = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-function watchConnections(server: Server): Pick<Listener, "connections" | "turnAway"> {
+function watchConnections(server: Server, { maxConnections }: Limits, full: () => void): Omit<Listener, "server"> {
   const silent = new Map<string, Socket>();
+  const surplus = new Set<string>();
   let count = 0;
   let closing = false;
   server.on("connection", (socket: Socket) => {
     const name = farEnd(socket);
     count += 1;
     silent.set(name, socket);
+    if (count > maxConnections) {
+      surplus.add(name);
+      full();
+    }
     socket.once("close", () => {
       count -= 1;
+      surplus.delete(name);
       if (silent.get(name) === socket) silent.delete(name);
     });
     if (closing) socket.destroy();
   });
+  server.on("drop", full);
   server.on("request", ({ socket }) => silent.delete(farEnd(socket)));
   const turnAway = (): void => {
     closing = true;
     for (const socket of silent.values()) socket.destroy();
   };
-  return { connections: () => count, turnAway };
+  return { connections: () => count, isSurplus: (socket) => surplus.has(farEnd(socket)), turnAway };
 }
 
 function createTls(options: object, certFile: string, keyFile: string, handler: RequestListener): Server {
@@ -91,15 +99,15 @@ function createTls(options: object, certFile: string, keyFile: string, handler: 
 
 const quietMs = 60_000;
 
-/** A connection beyond the limit is closed at once; it has no answer, so the log says it, but not once for each of them. */
-function warnWhenFull(server: Server, node: ServedNode, limits: Limits): void {
+/** The log says that connections are refused, but not once for each of them. */
+function fullWarning(node: ServedNode, { maxConnections: connections }: Limits): () => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
-  server.on("drop", () => {
+  return () => {
     if (performance.now() - warnedAt < quietMs) return;
     warnedAt = performance.now();
     node.log.warn(
-      { node_id: node.id, connections: limits.maxConnections },
-      "as many connections as the server takes: further ones are closed at once",
+      { node_id: node.id, connections },
+      "as many connections as the server takes: further ones are refused",
     );
-  });
+  };
 }

@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { HoldfastError } from "../errors.js";
 import { HttpMetrics } from "../telemetry/http-metrics.js";
 import { admit } from "./admission.js";
 import { recordCall } from "./audit-trail.js";
 import { failureAnswer, notFound, sendAnswer } from "./failure.js";
 import type { Limits } from "./limits.js";
+import type { Listener } from "./listener.js";
 import { roleHeaders } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
 
@@ -11,7 +13,12 @@ import type { ServedNode } from "./served-node.js";
 export const unmatched = "unmatched";
 
 /** What every request passes through, whatever it is for: admission, the headers, the audit, one line, one count. */
-export function pathOfRequests(app: FastifyInstance, node: ServedNode, limits: Limits): HttpMetrics {
+export function pathOfRequests(
+  app: FastifyInstance,
+  node: ServedNode,
+  limits: Limits,
+  isSurplus: Listener["isSurplus"],
+): HttpMetrics {
   const metrics = new HttpMetrics(node.registry, node.config.metrics.prefix);
   let closing = false;
   app.addHook("preClose", async () => {
@@ -27,6 +34,9 @@ export function pathOfRequests(app: FastifyInstance, node: ServedNode, limits: L
   app.decorateRequest("auditTarget", null);
 
   app.addHook("onRequest", async (request, reply) => {
+    if (isSurplus(request.raw.socket)) {
+      throw new HoldfastError("TOO_BUSY", "This node has as many connections as it takes: try again, or ask another.");
+    }
     const refusal = admit(node, limits, request);
     return refusal === null ? await Promise.resolve(undefined) : sendAnswer(reply, refusal);
   });
@@ -34,8 +44,8 @@ export function pathOfRequests(app: FastifyInstance, node: ServedNode, limits: L
   app.addHook("onSend", async (request, reply) => {
     await recordCall(node, limits, request, reply);
     reply.headers(commonHeaders(node));
-    // A connection that stayed open after this answer would hold up the close.
-    if (closing) reply.header("connection", "close");
+    // A connection that stayed open after this answer would hold up the close, or the place of another.
+    if (closing || isSurplus(request.raw.socket)) reply.header("connection", "close");
   });
 
   app.addHook("onResponse", async (request, reply) => {

@@ -7,6 +7,8 @@ export type RouteRight = Permission | "anonymous";
 declare module "fastify" {
   interface FastifyContextConfig {
     readonly permission?: RouteRight;
+    /** Each call is a line in the audit, also where it changes nothing: who looked is worth knowing. */
+    readonly audited?: boolean;
   }
 }
 

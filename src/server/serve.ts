@@ -47,8 +47,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
       return listener.server;
     },
   });
-  const connections = (): number => listener?.connections() ?? 0;
-  node.countConnections(connections);
+  node.countConnections(() => listener?.connections() ?? 0);
   app.addHook("preClose", async () => {
     listener?.turnAway();
     await Promise.resolve();
@@ -56,11 +55,11 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   app.setValidatorCompiler(compileValidator);
   app.removeContentTypeParser("text/plain");
   requireRights(app);
-  const metrics = pathOfRequests(app, node, limits);
+  const metrics = pathOfRequests(app, node, limits, (socket) => listener?.isSurplus(socket) === true);
   onClientError = (status) => metrics.count("unknown", unmatched, status);
   app.register(swagger, openapiOptions);
   app.register(healthRoutes, { node });
-  app.register(clusterRoutes, { node, limits, connections });
+  app.register(clusterRoutes, { node, limits });
   app.register(controlRoutes, { node, limits });
   app.register(metricsRoutes, { node, limits });
   app.register(openapiRoutes);

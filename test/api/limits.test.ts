@@ -100,8 +100,8 @@ describe("a request that does not get on", () => {
 });
 
 describe("connections", () => {
-  it("beyond the limit are closed at once, and the log says so", async () => {
-    await using served = await listen({}, { maxConnections: 2 });
+  it("beyond the limit are told so and closed, those beyond that too are closed at once, and the log says it once", async () => {
+    await using served = await listen({}, { maxConnections: 2, spareConnections: 1 });
     using first = await RawConnection.open(served.port);
     using second = await RawConnection.open(served.port);
     first.send(`${request}\r\n`);
@@ -109,9 +109,20 @@ describe("connections", () => {
     await Promise.all([first.got(/"ok"/), second.got(/"ok"/)]);
     expect(served.node.connections()).toBe(2);
     using third = await RawConnection.open(served.port);
+    await expect.poll(() => served.node.connections()).toBe(3);
+    using fourth = await RawConnection.open(served.port);
+    await fourth.ended;
+    expect(fourth.received).toBe("");
+    third.send(`${request}\r\n`);
     await third.ended;
-    expect(third.received).toBe("");
-    expect(served.node.lines.map(({ msg }) => msg)).toContainEqual(expect.stringContaining("as many connections"));
+    expect(third.answer.status).toBe(503);
+    expect(JSON.parse(third.answer.body)).toMatchObject({ error: "TOO_BUSY", message: expect.any(String) });
+    expect(third.answer.head).toContain("connection: close");
+    const warnings = served.node.lines.filter(({ msg }) => String(msg).includes("as many connections"));
+    expect(warnings).toMatchObject([{ level: 40, connections: 2 }]);
+    first.send(`${request}\r\n`);
+    await first.got(/"ok"[\s\S]*"ok"/);
+    expect(first.received.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
   });
 
   it("are counted until they end", async () => {

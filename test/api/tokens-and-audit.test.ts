@@ -149,6 +149,27 @@ describe("the audit", () => {
     expect(node.auditRows).toEqual([]);
   });
 
+  it("has a line of each read that its route wants to be audited, refused or not, and of who was refused", async () => {
+    const node = new StandInNode();
+    const reader = await node.bearer("viewer", ["messages:read"]);
+    const admin = await node.bearer("admin");
+    await using served = serve(node);
+    const config = { permission: "messages:read", audited: true } as const;
+    served.app.get("/test/:id/body", { config }, async () => "hf_canary");
+    const answers = [
+      await served.app.inject({ url: "/test/m-1/body?q=hf_canary", headers: reader }),
+      await served.app.inject({ url: "/test/m-2/body", headers: admin }),
+      await served.app.inject({ url: "/test/m-3/body" }),
+    ];
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 403, 401]);
+    const action = "GET /test/:id/body";
+    expect(node.auditRows).toMatchObject([
+      { actor: "admin-token", action, target: "m-2", outcome: "403" },
+      { actor: "viewer-token", action, target: "m-1", outcome: "200" },
+    ]);
+    expect(JSON.stringify(node.auditRows)).not.toContain("canary");
+  });
+
   it("has a line of whoever was refused below /v1/, without the path, which is the caller's own", async () => {
     const node = new StandInNode();
     const headers = await node.bearer("viewer");
