@@ -1,16 +1,18 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
-import type { NodesAnswer, TransitionAnswer } from "../../server/cluster-answers.js";
+import type { NodesAnswer } from "../../server/cluster-answers.js";
 import type { RoleAnswer } from "../../server/health-answers.js";
-import type { ListAnswer } from "../../server/page.js";
 import { NodeClient } from "../node-client.js";
+import { untilAccounted } from "../takeover-account.js";
 import { type DemoEvent, type DemoState, initialState, leaderOf, stateAfter } from "./demo-state.js";
 import type { Wish } from "./keys.js";
 import { describeExit, NodeProcess, type NodeProcessOptions } from "./node-process.js";
 
 export type NodePlan = NodeProcessOptions & { readonly url: string };
 
+/** The only one that these nodes contend for. */
+const role = "scheduler";
 const calmLookMs = 250;
 const takeoverLookMs = 4;
 const lookTimeoutMs = 1_000;
@@ -157,15 +159,12 @@ export class DemoCluster extends EventEmitter<{ changed: [after: DemoState, befo
     const url = this.state.nodes.find(({ id }) => id === nodeId)?.url ?? "";
     const client = new NodeClient({ url, token: null });
     try {
-      const { items } = await client.get<ListAnswer<TransitionAnswer>>("/cluster/history?limit=20", {
-        signal: this.stopping.signal,
-      });
-      const entry = items.find((item) => item.event === "elected" && item.epoch === epoch && item.node_id === nodeId);
+      const entry = await untilAccounted(client, { role, epoch }, this.stopping.signal);
+      // Null where the new leader is gone as well: the line stays without it.
       const seconds = entry?.gap_seconds ?? null;
       this.note({ kind: "accounted", epoch, databaseMs: seconds === null ? null : seconds * 1000 });
     } catch (error) {
-      // The new leader is gone as well, or so is the demo: the line stays without it.
-      if (!(error instanceof HoldfastError) && !this.stopping.signal.aborted) throw error;
+      if (!this.stopping.signal.aborted) throw error;
     }
   }
 

@@ -3,7 +3,7 @@ import { type DemoEvent, type DemoState, initialState, leaderOf, stateAfter } fr
 
 const fresh = initialState([1, 2, 3].map((n) => ({ id: `node-${n}`, url: `http://127.0.0.1:740${n - 1}` })));
 
-const after = (...events: readonly DemoEvent[]): DemoState => events.reduce(stateAfter, fresh);
+const stateWith = (...events: readonly DemoEvent[]): DemoState => events.reduce(stateAfter, fresh);
 
 const leads = (nodeId: string, epoch: number, at = 0): DemoEvent => ({
   kind: "answered",
@@ -30,7 +30,12 @@ const calm = [leads("node-1", 1), standsBy("node-2"), standsBy("node-3")];
 
 describe("a takeover", () => {
   it("is measured from the blow to the answer of the next leader", () => {
-    const state = after(...calm, struck("node-1", "killed", 1_000), standsBy("node-3"), leads("node-2", 2, 1_012.5));
+    const state = stateWith(
+      ...calm,
+      struck("node-1", "killed", 1_000),
+      standsBy("node-3"),
+      leads("node-2", 2, 1_012.5),
+    );
     expect(leaderOf(state)?.id).toBe("node-2");
     expect(state.blow).toBeNull();
     expect(state.takeovers).toEqual([
@@ -39,7 +44,7 @@ describe("a takeover", () => {
   });
 
   it("gets the database's account of it later, and only its own", () => {
-    const state = after(
+    const state = stateWith(
       ...calm,
       struck("node-1", "killed", 0),
       leads("node-2", 2, 10),
@@ -55,22 +60,22 @@ describe("a takeover", () => {
 
   it("is counted from the end of a leader that nobody here killed", () => {
     const ended: DemoEvent = { kind: "ended", nodeId: "node-1", how: "SIGKILL", at: 100 };
-    const state = after(...calm, ended, leads("node-3", 2, 107));
+    const state = stateWith(...calm, ended, leads("node-3", 2, 107));
     expect(state.takeovers).toMatchObject([{ from: "node-1", deed: "died", to: "node-3", tookMs: 7 }]);
   });
 
   it("without a blow is a hand-over, and has no length", () => {
-    const state = after(...calm, leads("node-2", 2, 50));
+    const state = stateWith(...calm, leads("node-2", 2, 50));
     expect(state.takeovers).toMatchObject([{ from: "node-1", deed: null, to: "node-2", tookMs: null }]);
     expect(conditionOf(state, "node-1")).toBe("stands_by");
   });
 
   it("is not what the first leader does", () => {
-    expect(after(...calm).takeovers).toEqual([]);
+    expect(stateWith(...calm).takeovers).toEqual([]);
   });
 
   it("does not wait for the end of a standby", () => {
-    const state = after(...calm, { kind: "ended", nodeId: "node-2", how: "SIGKILL", at: 100 });
+    const state = stateWith(...calm, { kind: "ended", nodeId: "node-2", how: "SIGKILL", at: 100 });
     expect(state.blow).toBeNull();
     expect(conditionOf(state, "node-2")).toBe("dead");
   });
@@ -78,18 +83,18 @@ describe("a takeover", () => {
 
 describe("an answer", () => {
   it.each(["killed", "frozen"] as const)("that was under way when its node was %s does not revive it", (deed) => {
-    const state = after(...calm, struck("node-1", deed, 0), leads("node-1", 1, 1));
+    const state = stateWith(...calm, struck("node-1", deed, 0), leads("node-1", 1, 1));
     expect(leaderOf(state)).toBeNull();
     expect(state.blow?.nodeId).toBe("node-1");
   });
 
   it("of an epoch that has passed makes nobody leader", () => {
-    const state = after(...calm, leads("node-2", 2), leads("node-1", 1));
+    const state = stateWith(...calm, leads("node-2", 2), leads("node-1", 1));
     expect(leaderOf(state)?.id).toBe("node-2");
   });
 
   it("of a leader that was woken in time ends the wait for another", () => {
-    const state = after(...calm, struck("node-1", "frozen", 0), { kind: "woken", nodeId: "node-1" });
+    const state = stateWith(...calm, struck("node-1", "frozen", 0), { kind: "woken", nodeId: "node-1" });
     expect(conditionOf(state, "node-1")).toBe("waking");
     const awake = stateAfter(state, leads("node-1", 1, 900));
     expect(awake).toMatchObject({ blow: null, takeovers: [] });
@@ -97,13 +102,13 @@ describe("an answer", () => {
   });
 
   it("that says nothing new leaves the very same state", () => {
-    const state = after(...calm);
+    const state = stateWith(...calm);
     expect(calm.reduce(stateAfter, state)).toBe(state);
   });
 
   it("that does not come makes a node silent, but not one that starts or is frozen", () => {
     const none = (nodeId: string): DemoEvent => ({ kind: "unanswered", nodeId });
-    const state = after(leads("node-1", 1), standsBy("node-2"), struck("node-1", "frozen", 0), none("node-1"));
+    const state = stateWith(leads("node-1", 1), standsBy("node-2"), struck("node-1", "frozen", 0), none("node-1"));
     expect(
       [none("node-2"), none("node-3")].reduce(stateAfter, state).nodes.map(({ condition }) => condition.kind),
     ).toEqual(["frozen", "silent", "starting"]);
@@ -111,6 +116,6 @@ describe("an answer", () => {
 });
 
 it("a node that was started again has a new pid and a clean slate", () => {
-  const state = after(...calm, struck("node-1", "killed", 0), { kind: "started", nodeId: "node-1", pid: 77 });
+  const state = stateWith(...calm, struck("node-1", "killed", 0), { kind: "started", nodeId: "node-1", pid: 77 });
   expect(state.nodes[0]).toMatchObject({ pid: 77, condition: { kind: "starting" } });
 });

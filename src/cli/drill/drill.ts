@@ -1,8 +1,7 @@
 import { HoldfastError } from "../../errors.js";
-import type { TransitionAnswer } from "../../server/cluster-answers.js";
 import type { RoleAnswer } from "../../server/health-answers.js";
-import type { ListAnswer } from "../../server/page.js";
 import type { NodeClient } from "../node-client.js";
+import { untilAccounted } from "../takeover-account.js";
 import { checkProcess, send } from "./leader-process.js";
 import { rolePath, type Scene } from "./scene.js";
 import { type Sight, TakeoverWatch, untilAnswer } from "./takeover.js";
@@ -45,7 +44,11 @@ export async function runDrill(drill: Drill): Promise<DrillReport> {
   try {
     await watch.warm(signal);
     const sight = await strikeAndWait(drill, watch, signal);
-    const account = await accountOf(drill, sight);
+    const account = await untilAccounted(
+      witnessOf(drill, sight),
+      { role: scene.role, epoch: sight.epoch },
+      drill.interrupted,
+    );
     const tookMs = timeline.add(
       `${sight.nodeId} answers as leader, epoch ${sight.epoch}${account === null ? "" : ` (${account.reason})`}`,
       sight.at,
@@ -126,23 +129,9 @@ function resumeQuietly({ leader: { pid } }: Scene): void {
   }
 }
 
-const accountLooks = 20;
-
-/** The database's own account of the takeover, from whoever still answers. */
-async function accountOf({ scene, client }: Drill, sight: Sight): Promise<TransitionAnswer | null> {
-  const successor = scene.standbys.find(({ nodeId }) => nodeId === sight.nodeId)?.client ?? client;
-  const path = `/cluster/history?role=${encodeURIComponent(scene.role)}&limit=20`;
-  for (let look = 0; look < accountLooks; look += 1) {
-    try {
-      const { items } = await successor.get<ListAnswer<TransitionAnswer>>(path);
-      const found = items.find(({ event, epoch }) => event === "elected" && epoch === sight.epoch);
-      if (found !== undefined) return found;
-    } catch (error) {
-      // The takeover was seen and measured; that nobody tells its reason does not undo it.
-      if (!(error instanceof HoldfastError)) throw error;
-    }
-  }
-  return null;
+/** The successor knows best; without one that is known here, whoever was asked. */
+function witnessOf({ scene, client }: Drill, sight: Sight): NodeClient {
+  return scene.standbys.find(({ nodeId }) => nodeId === sight.nodeId)?.client ?? client;
 }
 
 function overdue({ kind, scene, timeoutMs }: Drill): HoldfastError {
