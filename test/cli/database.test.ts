@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CommandResult, runCommand } from "../support/command.js";
+import { type CommandResult, runCommand, runHere } from "../support/command.js";
 import { createTestDatabase, makeTestDirectory, type TestDatabase, withClient } from "../support/postgres.js";
 
 describe("commands that go straight to the database", () => {
@@ -20,11 +20,12 @@ describe("commands that go straight to the database", () => {
     await server.drop();
   });
 
-  const holdfast = (...args: readonly string[]): Promise<CommandResult> =>
-    runCommand(args, {
-      cwd: folder,
-      env: { HOLDFAST_STORE_URL: database.url, HOLDFAST_CLUSTER_ENABLED: "true", HOLDFAST_STORE_MIGRATE: "check" },
-    });
+  const surroundings = () => ({
+    cwd: folder,
+    env: { HOLDFAST_STORE_URL: database.url, HOLDFAST_CLUSTER_ENABLED: "true", HOLDFAST_STORE_MIGRATE: "check" },
+  });
+
+  const holdfast = (...args: readonly string[]): Promise<CommandResult> => runHere(args, surroundings());
 
   it("doctor says what is wrong with a database that has no schema, and exits with 1", async () => {
     const { code, stdout } = await holdfast("doctor", "--json");
@@ -47,7 +48,7 @@ describe("commands that go straight to the database", () => {
   });
 
   it("migrate brings the schema up, once, and grants a role what a node needs", async () => {
-    const { code, stdout } = await holdfast("migrate", "--grant", role);
+    const { code, stdout } = await runCommand(["migrate", "--grant", role], surroundings());
     expect(code).toBe(0);
     expect(stdout).toMatch(/^applied: 0001_election\.sql$/m);
     expect(stdout).toContain(`${role} may do what a node does.`);
@@ -68,7 +69,7 @@ describe("commands that go straight to the database", () => {
     const env = { HOLDFAST_STORE_URL: "postgres://nobody@127.0.0.1:9/none" };
     const commands = [["doctor"], ["migrate"], ["token", "list", "--direct"]];
     for (const args of commands) {
-      const { code } = await runCommand(args, { cwd: folder, env });
+      const { code } = await runHere(args, { cwd: folder, env });
       expect({ args, code }).toEqual({ args, code: 4 });
     }
   });

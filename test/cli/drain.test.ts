@@ -11,7 +11,7 @@ describe("node drain", () => {
     node.acted = false;
     const cli = new FakeCommandLine({ isTTY: true });
     const draining = run(["node", "drain", "a", "--url", node.url], cli);
-    while (!cli.complained.includes("a: draining, 3 under way")) await new Promise((resolve) => setTimeout(resolve, 2));
+    await expect.poll(() => cli.complained).toContain("a: draining, 3 under way");
     node.acted = true;
     expect(await draining).toBe(0);
     expect(cli.complained.endsWith("\r\u001b[K")).toBe(true);

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pickFreePort } from "../../src/store/embedded/port.js";
-import { type CommandResult, runCommand } from "../support/command.js";
+import { type CommandResult, runCommand, runHere } from "../support/command.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
 
@@ -23,7 +23,7 @@ describe("commands that read", () => {
   });
 
   const holdfast = (...args: readonly string[]): Promise<CommandResult> =>
-    runCommand(args, { env: { HOLDFAST_URL: url } });
+    runHere(args, { env: { HOLDFAST_URL: url } });
 
   const done = async (...args: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await holdfast(...args);
@@ -82,12 +82,12 @@ describe("commands that read", () => {
 
   it("no node that answers exits with 4 and the way out; --verbose adds the stack", async () => {
     const nowhere = `http://127.0.0.1:${await pickFreePort()}`;
-    const { code, stdout, stderr } = await runCommand(["cluster", "nodes", "--url", nowhere]);
+    const { code, stdout, stderr } = await runCommand(["cluster", "nodes"], { env: { HOLDFAST_URL: nowhere } });
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toBe(
       `holdfast: No node answers at ${nowhere} (connection refused): start one with "holdfast serve", or name another with --url or HOLDFAST_URL. [NODE_AWAY]\n`,
     );
-    const verbose = await runCommand(["cluster", "nodes", "--url", nowhere, "--verbose"]);
+    const verbose = await runHere(["cluster", "nodes", "--url", nowhere, "--verbose"]);
     expect(verbose.stderr).toContain("\n    at ");
   });
 
@@ -96,7 +96,7 @@ describe("commands that read", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     try {
-      const { code, stderr } = await runCommand(["cluster", "status", "--url", `http://127.0.0.1:${port}`]);
+      const { code, stderr } = await runHere(["cluster", "status", "--url", `http://127.0.0.1:${port}`]);
       expect(code).toBe(4);
       expect(stderr).toContain("is no Holdfast node (HTTP 200, text/html)");
     } finally {

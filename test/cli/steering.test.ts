@@ -3,7 +3,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { type CommandResult, runCommand } from "../support/command.js";
+import { type CommandResult, runCommand, runHere } from "../support/command.js";
 import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
 
@@ -24,17 +24,20 @@ describe("commands that steer", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  const surroundings = (env: Readonly<Record<string, string>> = {}) => ({
+    cwd: folder,
+    env: { HOLDFAST_URL: cluster.node("node-2").url, HOLDFAST_STORE_URL: database.url, ...env },
+  });
+
   const holdfast = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandResult> =>
-    runCommand(args, {
-      cwd: folder,
-      env: { HOLDFAST_URL: cluster.node("node-2").url, HOLDFAST_STORE_URL: database.url, ...env },
-    });
+    runHere(args, surroundings(env));
 
   const leader = async (): Promise<string | null> =>
     (await cluster.node("node-2").read<{ readonly leader_id: string | null }>("/role")).leader_id;
 
   it("leader step-down hands over to the node that is named", async () => {
-    const { code, stdout, stderr } = await holdfast(["leader", "step-down", "scheduler", "--to", "node-2"]);
+    const stepDown = ["leader", "step-down", "scheduler", "--to", "node-2"];
+    const { code, stdout, stderr } = await runCommand(stepDown, surroundings());
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe("node-1 handed scheduler over; node-2 leads it, epoch 2.\n");
     const refused = await holdfast(["leader", "step-down", "scheduler", "--to", "nobody"]);

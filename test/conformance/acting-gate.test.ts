@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 import { clusterNode, heirOf, historyOf, overlapsOf, quick, quickTtlMs } from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, startTestServer, withClient } from "../support/postgres.js";
-import { roleOf, ServeCluster } from "./serve-cluster.js";
+import { roleOf, ServeCluster } from "../support/serve-cluster.js";
 
 /** A machine with two busy cores adds this much to anything that waits for a process to run. */
 const slackMs = 3_000;

@@ -1,19 +1,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import type { StatusAnswer } from "../../src/server/cluster-answers.js";
 import { startTestServer } from "../support/postgres.js";
-import { programPath, quickCluster, ServeProcess, serveEnvironment } from "../support/serve-process.js";
-import { roleOf, ServeCluster } from "./serve-cluster.js";
+import { roleOf, ServeCluster } from "../support/serve-cluster.js";
+import { programPath, quickCluster, type ServeProcess, serveEnvironment } from "../support/serve-process.js";
 
 const run = promisify(execFile);
-
-interface StatusAnswer {
-  readonly node_id: string;
-  readonly clustered: boolean;
-  readonly is_leader: boolean;
-  readonly role: string;
-  readonly config_version: number;
-}
 
 /** The first token is made straight in the database. */
 async function createToken(url: string, name: string, role: string): Promise<string> {
@@ -68,12 +61,4 @@ test("while the database is away a node answers for itself from memory, knows it
   const next = await cluster.leader();
   expect((await roleOf(next)).leader_epoch).toBeGreaterThan(1);
   await expect.poll(async () => (await next.get("/ready")).status).toBe(200);
-});
-
-test("a node that starts while its database is away says so and ends with 4, and nothing is left behind", async () => {
-  await using server = await startTestServer();
-  await server.stop("fast");
-  await using node = await ServeProcess.spawn({ settings: { ...quickCluster, "store.url": server.url } });
-  expect(await node.exited).toEqual({ code: 4, signal: null });
-  expect(node.output).toContain("DATABASE_AWAY");
 });

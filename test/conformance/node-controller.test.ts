@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 import { createTestDatabase, withClient } from "../support/postgres.js";
-import { roleOf, ServeCluster } from "./serve-cluster.js";
+import { roleOf, ServeCluster } from "../support/serve-cluster.js";
 
 /** The rules that a node-controller must keep, each against real processes. Those about jobs come with the jobs. */
 describe("a node-controller conforms", () => {

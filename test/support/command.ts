@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
+import { run } from "../../src/cli/run.js";
+import { FakeCommandLine } from "./fake-command-line.js";
 import { programPath, serveEnvironment } from "./serve-process.js";
 
 export interface CommandResult {
@@ -11,6 +13,16 @@ export interface CommandResult {
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+}
+
+/** The same command in this process: sooner, and as good where the process itself is not the point. */
+export async function runHere(
+  args: readonly string[],
+  { env = {}, cwd = "/nowhere" }: CommandOptions = {},
+): Promise<CommandResult> {
+  const cli = new FakeCommandLine({ env, cwd });
+  const code = await run(args, cli);
+  return { code, stdout: cli.written, stderr: cli.complained };
 }
 
 /** Runs `holdfast` as it ships, without a terminal, and waits for its end. */
