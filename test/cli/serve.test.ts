@@ -78,6 +78,7 @@ describe("holdfast serve", () => {
   it("says in pretty lines what it does, where the settings ask for it", async () => {
     await using served = await ServeProcess.start({ settings: settingsOf("pretty", { "log.format": "pretty" }) });
     await served.said(`listening at ${served.url}`);
+    expect(served.output).not.toContain("other hosts cannot reach");
     expect(served.output).toMatch(/^\d\d:\d\d:\d\d\.\d{3} INFO {2}listening at http:\/\/127/m);
   });
 
@@ -90,14 +91,18 @@ describe("holdfast serve", () => {
     expect(await served.read("/cluster/status")).toMatchObject({ node_id: "from-file", clustered: true });
   });
 
-  it("publishes where it is reached, also where nobody said it", async () => {
-    await using served = await ServeProcess.start({ settings: settingsOf("found", { "api.public_url": "" }) });
+  it("publishes where it is reached, also where nobody said it, and warns where that is nowhere for others", async () => {
+    const settings = settingsOf("found", { "api.public_url": "", "jobs.max_attempts": 3 });
+    await using served = await ServeProcess.start({ settings });
     await served.said('"msg":"elected"');
     const { nodes } = await served.read<{ readonly nodes: readonly { node_id: string; url: string | null }[] }>(
       "/cluster/nodes",
     );
     expect(nodes.find(({ node_id }) => node_id === "found")?.url).toBe(served.url);
     expect(await served.read("/role")).toMatchObject({ leader_url: served.url });
+    const warnings = served.output.split("\n").filter((line) => line.includes('"level":40'));
+    expect(warnings).toContainEqual(expect.stringContaining("other hosts cannot reach this node"));
+    expect(warnings).toContainEqual(expect.stringContaining("not in this version yet: jobs"));
   });
 
   it("needs no settings at all: one node on the embedded PostgreSQL", async () => {

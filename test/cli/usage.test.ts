@@ -96,6 +96,16 @@ describe("config check", () => {
     const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
     const { settings } = JSON.parse(json.stdout) as { readonly settings: readonly unknown[] };
     expect(settings).toContainEqual({ key: "cluster.name", value: '"mine"', source: "environment" });
+    expect(stdout).not.toContain("not in this version yet");
+  });
+
+  it("says which of the stated settings have no effect yet", async () => {
+    const env = { HOLDFAST_JOBS_MAX_ATTEMPTS: "3", HOLDFAST_STORE_LEASE_TTL_SECONDS: "30" };
+    const { code, stdout } = await holdfast(["config", "check"], { env, cwd: "/nowhere" });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\nnot in this version yet: store\.lease_ttl_seconds, jobs\n$/);
+    const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, not_yet: ["store.lease_ttl_seconds", "jobs"] });
   });
 
   it("exits with 2 and a line for each thing that is wrong", async () => {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { describeConfig, type SettingRow } from "../../config/describe-config.js";
 import { loadConfig } from "../../config/load-config.js";
+import { notYetLine, statedNotYet } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
 import type { CommandLine } from "../command-line.js";
 import { type DatabaseOptions, withDatabaseOptions } from "../database-options.js";
@@ -23,12 +24,15 @@ function checkCommand(cli: CommandLine): Command {
       const loaded = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
       checkServing(loaded.config);
       const settings = describeConfig(loaded.config, loaded.sources);
-      if (options.json === true) return printJson(cli, { ok: true, file: loaded.file, settings });
+      if (options.json === true)
+        return printJson(cli, { ok: true, file: loaded.file, settings, not_yet: statedNotYet(loaded.sources) });
+      const ineffective = notYetLine(loaded.sources);
       const from = loaded.file === null ? "no file, and the environment" : `${loaded.file} and the environment`;
       printLines(cli, [
         ...renderTable(columns, settings, lookOf(cli)),
         "",
         `These settings are sound. They come from ${from}.`,
+        ...(ineffective === null ? [] : [ineffective]),
       ]);
     });
 }

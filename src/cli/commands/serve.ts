@@ -1,5 +1,8 @@
 import { Command } from "commander";
-import { loadConfig } from "../../config/load-config.js";
+import type { Config } from "../../config/config.js";
+import { loadConfig, type Sources } from "../../config/load-config.js";
+import { isLoopback } from "../../config/loopback.js";
+import { notYetLine } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
 import { type CommandLine, Ended } from "../command-line.js";
 import { watchForEnding } from "../ending.js";
@@ -21,6 +24,7 @@ export function serveCommand(cli: CommandLine): Command {
       const stated = Object.hasOwn(sources, "log.format");
       const pretty = stated ? config.log.format === "pretty" : cli.stdout.isTTY;
       const log = createLog(config, { output: cli.stdout, pretty, paint: paintFor(cli.stdout, cli.env) });
+      for (const warning of warningsOf(config, sources)) log.warn(warning);
       const ending = watchForEnding(cli);
       try {
         const exitCode = await serve(config, log, ending);
@@ -29,4 +33,16 @@ export function serveCommand(cli: CommandLine): Command {
         ending[Symbol.dispose]();
       }
     });
+}
+
+/** What a node can start with, and its operator may not have meant. */
+function warningsOf({ cluster, api }: Config, sources: Sources): readonly string[] {
+  const unreachable = cluster.enabled && isLoopback(api.host) && api.publicUrl === "";
+  const ineffective = notYetLine(sources);
+  return [
+    ...(unreachable
+      ? [`api.host (${api.host}) is this machine's own and api.public_url is empty: other hosts cannot reach this node`]
+      : []),
+    ...(ineffective === null ? [] : [ineffective]),
+  ];
 }
