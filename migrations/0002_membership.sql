@@ -6,7 +6,10 @@ alter table :"schema".meta
   add column access_version bigint not null default 0,
   add column config_version bigint not null default 0;
 
-alter table :"schema".nodes add column config_version bigint not null default 0;
+alter table :"schema".nodes
+  add column config_version bigint not null default 0,
+  -- The roles that the node would lead: nobody else can be named by a step-down.
+  add column contends text[] not null default '{}';
 
 -- Nodes never call each other: a request is a row, meant for one process, which answers in the same row.
 create table :"schema".requests (
@@ -66,7 +69,8 @@ begin
   select * into v_row from :"schema".nodes where node_id = p_report->>'node_id' for update;
   if found and v_row.incarnation <> p_report->>'incarnation' and v_row.status <> 'left' and (
     :"schema".session_alive(v_row.lock_session) or :"schema".session_alive(v_row.witness_session) or (
-      v_row.lock_session is null
+      -- A pooler hides the sessions, and a restart of the server ended those of the living, too: then the beat tells.
+      (v_row.lock_session is null or v_row.last_heartbeat < pg_postmaster_start_time())
       and v_row.last_heartbeat > clock_timestamp() - p_node_timeout_ms * interval '1 millisecond')
   ) then
     return to_jsonb(v_row);
@@ -86,7 +90,7 @@ begin
     grpc_port = excluded.grpc_port, url = excluded.url, version = excluded.version, roles = excluded.roles,
     worker_capabilities = excluded.worker_capabilities, promotable = excluded.promotable,
     started_at = clock_timestamp(), last_heartbeat = clock_timestamp(), current_connections = 0, current_jobs = 0,
-    cpu_usage = 0, memory_usage = 0, config_version = 0, lock_session = null, witness_session = null;
+    cpu_usage = 0, memory_usage = 0, config_version = 0, contends = '{}', lock_session = null, witness_session = null;
   return null;
 end
 $$;
@@ -138,9 +142,12 @@ begin
     lock_session = p_lock_session, witness_session = p_witness_session,
     current_connections = (p_load->>'current_connections')::integer, current_jobs = (p_load->>'current_jobs')::integer,
     cpu_usage = (p_load->>'cpu_usage')::real, memory_usage = (p_load->>'memory_usage')::real,
-    config_version = (p_load->>'config_version')::bigint
-  where node_id = p_node and incarnation = p_incarnation;
-  v_known := found;
+    config_version = (p_load->>'config_version')::bigint,
+    contends = string_to_array(p_load->>'contends', ' ')
+  where node_id = p_node and incarnation = p_incarnation and status <> 'left';
+  -- A beat that comes after its process has left changes nothing: the tombstone stays.
+  v_known := found or exists (
+    select from :"schema".nodes where node_id = p_node and incarnation = p_incarnation and status = 'left');
 
   for v_place in 0 .. jsonb_array_length(p_orders) - 1 loop
     v_order := p_orders->v_place;
@@ -215,6 +222,20 @@ begin
 end
 $$;
 
+-- The audit is written and never rewritten: a node's role may add lines and read them, and what else there is to do is done by
+-- these two, as the owner. A line gets its outcome once; and whoever takes a node over cannot make the last month go away.
+create function :"schema".finish_audit(p_id bigint, p_outcome text, p_target text) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  update :"schema".audit set outcome = p_outcome, target = coalesce(target, p_target) where id = p_id and outcome = 'begun'
+$$;
+
+create function :"schema".forget_audit(p_days integer) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  delete from :"schema".audit where id in (
+    select id from (select id, at from :"schema".audit order by id limit 1000) oldest
+    where at < clock_timestamp() - greatest(p_days, 30) * interval '1 day')
+$$;
+
 -- Marks the silent as dead and forgets what is older than it has to be kept. A row that somebody holds is left for the next
 -- time. A dead node that beats again revives: its beat says what it is.
 create function :"schema".tidy(
@@ -253,9 +274,7 @@ begin
         and exists (select from :"schema".history later where later.role = oldest.role and later.id > oldest.id));
   end if;
   if p_audit_days > 0 then
-    delete from :"schema".audit where id in (
-      select id from (select id, at from :"schema".audit order by id limit 1000) oldest
-      where at < clock_timestamp() - p_audit_days * interval '1 day');
+    perform :"schema".forget_audit(p_audit_days);
   end if;
   return jsonb_build_object('died', coalesce(to_jsonb(v_died), '[]'), 'forgotten', coalesce(to_jsonb(v_forgotten), '[]'));
 end
@@ -268,11 +287,13 @@ create function :"schema".send_request(
 language plpgsql as $$
 declare
   v_target text := p_node;
+  v_incarnation text;
   v_node :"schema".nodes;
   v_request :"schema".requests;
 begin
   if p_kind = 'step_down' then
-    select case when expires_at > clock_timestamp() then holder end into v_target from :"schema".leases where role = p_role;
+    select case when expires_at > clock_timestamp() then holder end, incarnation into v_target, v_incarnation
+    from :"schema".leases where role = p_role;
     if not found then
       raise exception using errcode = 'HF003', message = format('role %s is not known here', p_role);
     elsif v_target is null then
@@ -287,6 +308,10 @@ begin
   then
     raise exception using errcode = 'HF008',
       message = format('node %s is %s', v_target, case v_node.status when 'left' then 'gone: it left' else 'dead' end);
+  end if;
+  if v_incarnation <> v_node.incarnation then
+    -- The process that led is gone, and its node is another by now.
+    raise exception using errcode = 'HF007', message = format('nobody leads role %s', p_role);
   end if;
   insert into :"schema".requests (kind, node_id, incarnation, role, successor, requested_by)
   values (p_kind, v_target, v_node.incarnation, p_role, p_to, p_by) returning * into v_request;
@@ -351,7 +376,8 @@ language sql as $$
   update :"schema".leases set lock_session = null, witness_session = null where incarnation = p_incarnation;
   update :"schema".nodes set
     status = 'left', last_heartbeat = clock_timestamp(), lock_session = null, witness_session = null,
-    current_connections = 0, current_jobs = 0, cpu_usage = 0, memory_usage = 0
+    current_connections = 0, current_jobs = 0, cpu_usage = 0, memory_usage = 0, contends = '{}'
   where node_id = p_node and incarnation = p_incarnation;
-  delete from :"schema".snapshots where node_id = p_node;
+  delete from :"schema".snapshots s using :"schema".nodes n
+  where s.node_id = p_node and n.node_id = p_node and n.incarnation = p_incarnation;
 $$;

@@ -4,11 +4,12 @@ import type { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import type { Config } from "./config/config.js";
 import type { ElectorState } from "./election/core/elector-state.js";
-import { parseRole, type Role } from "./election/core/names.js";
+import { parseRole } from "./election/core/names.js";
 import { Elector } from "./election/elector.js";
 import { electorSettingsOf } from "./election/elector-settings.js";
 import { pathWarnings } from "./election/path-warnings.js";
-import { RoleHandle } from "./election/role.js";
+import type { RoleHandle } from "./election/role.js";
+import { RoleBook } from "./election/role-book.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
 import { Drain } from "./lifecycle/drain.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
@@ -51,7 +52,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private readonly metrics: readonly [ElectionMetrics, ClusterMetrics];
   private readonly membership: Membership;
   private readonly draining: Drain;
-  private readonly roles = new Map<Role, RoleHandle<Tx>>();
+  private readonly roles: RoleBook<Tx>;
   private readonly stopping = new AbortController();
   private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError] }>();
   private broken: ErrorCode | null = null;
@@ -70,6 +71,11 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.observer = new ElectionObserver({ log, metrics: elections, nodeId: parts.report.nodeId, clock });
     this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
+    this.roles = new RoleBook({
+      ...{ store, clock, observer: this.observer, signal: this.stopping.signal },
+      elector: () => this.elector,
+      lockKeyOf: (role) => config.lockKeys.get(role) ?? null,
+    });
     this.membership = this.createMembership();
     this.metrics = [elections, new ClusterMetrics(registry, prefix, () => this.membership.news.members)];
     this.draining = new Drain({
@@ -84,14 +90,15 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.elector = this.createElector();
   }
 
-  static async start<Tx>(parts: NodeParts<Tx>): Promise<HoldfastNode<Tx>> {
+  static async start<Tx>(parts: NodeParts<Tx>, signal?: AbortSignal): Promise<HoldfastNode<Tx>> {
     const { store } = parts;
     const node = new HoldfastNode(parts);
     try {
-      await retryWhileAway(() => store.prepare(), startPatienceMs);
-      await node.membership.join(startPatienceMs, predecessorPatienceMs);
-      await retryWhileAway(() => node.access.refresh(), startPatienceMs);
+      await retryWhileAway(() => store.prepare(), startPatienceMs, [], signal);
+      await node.membership.join(startPatienceMs, predecessorPatienceMs, signal);
+      await retryWhileAway(() => node.access.refresh(), startPatienceMs, [], signal);
       await node.firstBeat();
+      if (signal?.aborted === true) throw new HoldfastError("CLOSED", "The start was called off.");
       return node;
     } catch (error) {
       await node.goodbye();
@@ -113,8 +120,12 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
         resume: () => this.resume(),
         stepDown: (role, to) => this.role(role).stepDown({ to }),
       },
-      leadsAnything: () => [...this.roles.values()].some((role) => role.gate.isLeader),
+      leadsAnything: () => this.roles.leadsAnything,
       jobs: () => this.work.count,
+      contends: () => (this.elector.state.contending ? this.roles.contended : []),
+      heard: (leases) => {
+        for (const { role } of leases) this.roles.measure(role, () => this.membership.news.lease(role) ?? null);
+      },
       accessChanged: (version) => {
         if (!this.access.isBehind(version)) return;
         this.access.refresh().catch((error: unknown) => trouble("cannot read the tokens", error));
@@ -162,35 +173,10 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   /** The same handle for the same name. From the first call on this node contends for the role. */
   role(name: string): RoleHandle<Tx> {
     const role = parseRole(name);
-    const known = this.roles.get(role);
-    if (known !== undefined) return known;
-    if (this.closing !== null) throw new HoldfastError("CLOSED", "This node has been closed.");
-    const { store, clock } = this.parts;
-    const { elector, observer } = this;
-    const { holder } = elector.state.settings;
-    const handle = new RoleHandle<Tx>({ name: role, elector, store, holder, clock, observer });
-    this.roles.set(role, handle);
-    observer.addRole(
-      role,
-      () => handle.gate.isLeader,
-      () => elector.state,
-    );
-    this.ensureRole(role);
-    return handle;
-  }
-
-  /** Makes the role's row exist, however long that takes, and contends from then on. */
-  private ensureRole(role: Role): void {
-    const { store, config } = this.parts;
-    const order = { role, lockKey: config.lockKeys.get(role) ?? null };
-    const always = Number.POSITIVE_INFINITY;
-    const passing = [
-      ["DATABASE_READ_ONLY", always],
-      ["DATABASE_REFUSED", always],
-    ] as const;
-    retryWhileAway(() => store.ensureRoles([order]), always, passing, this.stopping.signal)
-      .then(() => this.elector.dispatch({ kind: "contend", role }))
-      .catch((error: unknown) => this.observer.trouble(`cannot contend for role ${role}`, error));
+    if (this.closing !== null && this.roles.get(role) === undefined) {
+      throw new HoldfastError("CLOSED", "This node has been closed.");
+    }
+    return this.roles.contend(role);
   }
 
   /** Where this node stands for a role, the primary one by default. From memory. */
@@ -270,6 +256,12 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.stopping.abort();
     try {
       await this.drain();
+      if (this.work.count > 0) {
+        this.log.warn(
+          { node_id: this.id, under_way: this.work.count },
+          "the drain ran out of time: work is left unfinished",
+        );
+      }
     } finally {
       await this.goodbye();
       await store.close();
@@ -292,7 +284,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   private onStepped(state: ElectorState): void {
-    for (const role of this.roles.values()) role.onStepped(state);
+    this.roles.onStepped(state);
     this.observer.stepped(state);
   }
 
@@ -307,7 +299,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private onFailure(tell: () => void, error: unknown): void {
     tell();
     if (!(error instanceof HoldfastError)) return;
-    if (error.code === "UNKNOWN_ROLE") for (const role of this.roles.keys()) this.ensureRole(role); // The row was lost.
+    if (error.code === "UNKNOWN_ROLE") this.roles.ensureAll();
     if (lasting.has(error.code)) this.fatal(error);
   }
 

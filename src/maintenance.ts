@@ -34,11 +34,7 @@ export interface Maintenance extends AsyncDisposable {
   /** Looks, changes nothing, and never throws for what it finds: a database that is away is a finding. */
   diagnose(): Promise<readonly Finding[]>;
   /** The secret is in this answer and nowhere else. `createdBy` stands in the audit. */
-  /** `audited` is false where the line could not be written; the token is there all the same. */
-  createToken(
-    wish: TokenWish,
-    createdBy: string,
-  ): Promise<{ readonly token: TokenRow; readonly secret: string; readonly audited: boolean }>;
+  createToken(wish: TokenWish, createdBy: string): Promise<{ readonly token: TokenRow; readonly secret: string }>;
   tokens(): Promise<readonly TokenRow[]>;
   revokeToken(id: string, revokedBy?: string): Promise<TokenRow>;
   /** For after a restore from a dump. Answers the role's epoch as it is then, which may be higher than asked for. */
@@ -85,8 +81,18 @@ function maintain(config: Config, embedded: Embedded | null): Maintenance {
     migrate: store.migrate,
   });
   const access = new Access(database.access, systemClock);
-  const record = (actor: string, action: string, target: string): Promise<void> =>
-    access.record({ actor, action, target, outcome: "done", address: null });
+  /** With its line in the audit from before it is done. */
+  const audited = async <Result>(
+    [actor, action, target]: readonly [actor: string, action: string, target: string],
+    act: () => Promise<Result>,
+  ): Promise<Result> => {
+    await database.prepare();
+    const line = await access.beginAudit({ actor, action, target, address: null });
+    const result = await act();
+    // The line is there: that it was done, too, is worth a try, and not a token whose secret nobody would hear of.
+    await access.finishAudit(line, "done").catch(() => undefined);
+    return result;
+  };
   const close = async (): Promise<void> => {
     await database.close();
     await embedded?.server?.stop();
@@ -105,32 +111,19 @@ function maintain(config: Config, embedded: Embedded | null): Maintenance {
       });
       return judge(facts, expectationsOf(config, codeVersion));
     },
-    async createToken(wish, createdBy) {
-      await database.prepare();
-      const created = await access.create(wish, createdBy);
-      // The secret exists nowhere else by now: a line that could not be written must not cost it.
-      const audited = await record(createdBy, "token create", wish.name).then(
-        () => true,
-        () => false,
-      );
-      return { ...created, audited };
-    },
+    createToken: (wish, createdBy) =>
+      audited([createdBy, "token create", wish.name], () => access.create(wish, createdBy)),
     async tokens() {
       await database.prepare();
       return await access.tokens();
     },
-    async revokeToken(id, revokedBy = operator) {
-      await database.prepare();
-      const token = await access.revoke(id);
-      await record(revokedBy, "token revoke", token.name);
-      return token;
-    },
+    revokeToken: (id, revokedBy = operator) => audited([revokedBy, "token revoke", id], () => access.revoke(id)),
     async advanceEpoch(role, to, advancedBy = operator) {
       const parsed = parseRole(role);
-      await database.prepare();
-      const epoch = await database.advanceEpoch(parsed, epochOf(to));
-      await record(advancedBy, "leader advance-epoch", `${parsed} ${epoch}`);
-      return epoch;
+      const epoch = epochOf(to);
+      return await audited([advancedBy, "leader advance-epoch", `${parsed} ${to}`], () =>
+        database.advanceEpoch(parsed, epoch),
+      );
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -37,6 +37,8 @@ export async function startNode(
     readonly registry?: Registry | undefined;
     readonly pool?: PostgresPool | undefined;
     readonly serves: boolean;
+    /** Calls the start off. */
+    readonly signal?: AbortSignal | undefined;
   },
 ): Promise<HoldfastNode<PostgresTransaction>> {
   const { log, registry, pool = null, serves } = options;
@@ -53,7 +55,7 @@ export async function startNode(
       registry: registry ?? new Registry(),
       afterClose: async () => await server?.stop(),
     };
-    return await HoldfastNode.start(parts);
+    return await HoldfastNode.start(parts, options.signal);
   } catch (error) {
     await server?.stop();
     throw error;

@@ -112,8 +112,13 @@ export class Access {
     this.list = { read, at, byHash: new Map(read.tokens.map((token) => [token.hash, token])) };
   }
 
-  async record(entry: AuditEntry): Promise<void> {
-    await this.book.recordAudit(entry);
+  /** Answers with the id of the line; what it tells of may be done only after this. */
+  async beginAudit(entry: AuditEntry): Promise<string> {
+    return await this.book.beginAudit(entry);
+  }
+
+  async finishAudit(id: string, outcome: string, target: string | null = null): Promise<void> {
+    await this.book.finishAudit(id, outcome, target);
   }
 
   async audit(page: Page): Promise<readonly AuditRow[]> {

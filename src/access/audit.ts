@@ -3,12 +3,12 @@ export interface AuditEntry {
   readonly actor: string;
   readonly action: string;
   readonly target: string | null;
-  /** An HTTP status, or "done" and "refused" for what was done straight in the database. */
-  readonly outcome: string;
   readonly address: string | null;
 }
 
 export interface AuditRow extends AuditEntry {
+  /** An HTTP status, or "done" for what was done straight in the database; "begun" where its end was never told. */
+  readonly outcome: string;
   readonly id: string;
   readonly nodeId: string | null;
   /** Milliseconds since 1970, by the database's clock. */

@@ -26,7 +26,11 @@ export async function serve(config: Config, log: Logger, ending: EndingWatch): P
 }
 
 async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>): Promise<number> {
-  const node = await startNode(withPublicUrl(config), { log, serves: true });
+  const node = await start(config, log, ending);
+  if (node === null) {
+    log.info("stopped before it had started");
+    return 0;
+  }
   const unusable = new Promise<HoldfastError>((resolve) => node.once("failed", resolve));
   let server: RunningServer | null = null;
   try {
@@ -48,6 +52,20 @@ async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>):
     return 1;
   }
   return await stopInOrder(config, { node, server, log, signal: why.signal });
+}
+
+/** Null where the start was called off: it gets a moment to put away what it has begun. */
+async function start(config: Config, log: Logger, ending: Promise<Ending>): Promise<Node | null> {
+  const calledOff = new AbortController();
+  const starting = startNode(withPublicUrl(config), { log, serves: true, signal: calledOff.signal });
+  starting.catch(() => undefined); // Told by whoever waits for it.
+  const first = await Promise.race([starting, ending]);
+  if (!("kind" in first)) return first;
+  calledOff.abort();
+  if (first.kind === "crash") throw first.error;
+  const stopped = starting.then((node) => node.close()).catch(() => undefined);
+  await within(crashPatienceMs, stopped);
+  return null;
 }
 
 /** Others find this node by its row and by its leases, so its address has to be known before it joins. */
@@ -75,10 +93,7 @@ async function stopInOrder(
   );
   let late = false;
   const stopping = async (): Promise<void> => {
-    await node.drain();
-    if (node.work.count > 0) {
-      log.warn({ node_id: node.id, under_way: node.work.count }, "the drain ran out of time: work is left unfinished");
-    }
+    // From here on nobody can take the drain back.
     await node.close();
     await server.close();
   };

@@ -166,7 +166,7 @@ export const catalogue = {
   retention: {
     bodiesDays: integer(30, { min: 0, max: 36_500 }, "How long the bodies of messages are kept; 0 keeps them."),
     historyDays: integer(90, { min: 0, max: 36_500 }, "How long the history is kept; 0 keeps it."),
-    auditDays: integer(365, { min: 0, max: 36_500 }, "How long the audit is kept; 0 keeps it."),
+    auditDays: integer(365, { min: 0, max: 36_500 }, "How long the audit is kept, at least 30; 0 keeps it."),
   },
   log: {
     level: oneOf(

@@ -57,6 +57,7 @@ const samples: Readonly<Record<string, readonly [toml: string, text: string]>> =
   "supervisor.moonlight": ["true", "true"],
   "retention.bodies_days": ["0", "0"],
   "retention.history_days": ["7", "7"],
+  "retention.audit_days": ["7", "7"],
   "log.level": ['"trace"', "trace"],
   "log.format": ['"pretty"', "pretty"],
   "metrics.prefix": ['"app_"', "app_"],

@@ -86,8 +86,8 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     const role = this.elector.state.roles.get(this.name);
     const view = role?.view ?? null;
     if (role === undefined || view === null || view.holder === null) return null;
-    // What was last seen is this node's own lease, which it has given up since.
-    if (view.incarnation === this.holder.incarnation && role.term === null) return null;
+    // The lease names this node, which does not lead: it has given the role up since, or was another process then.
+    if (view.holder === this.holder.nodeId && role.term === null) return null;
     if (leaseRemainingMs(role, readClock(this.clock)) <= 0) return null;
     return {
       nodeId: view.holder,
@@ -107,6 +107,9 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
       );
     }
     const to = options.to === undefined ? null : await this.checkSuccessor(options.to);
+    if (to !== null && this.elector.state.roles.get(this.name)?.term?.phase === "draining") {
+      throw new HoldfastError("REFUSED", `Node "${this.holder.nodeId}" gives up role "${this.name}" already.`);
+    }
     if (this.term !== term)
       throw new NotLeaderError(`Node "${this.holder.nodeId}" lost role "${this.name}" before it could step down.`);
     const ended = this.ending(term.epoch as Epoch);
@@ -133,6 +136,12 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
       const state =
         successor === undefined ? "is not known here" : `is ${successor.status}, or has not been heard of lately`;
       throw new HoldfastError("BAD_SETTINGS", `Node "${to}" cannot take over role "${this.name}": it ${state}.`);
+    }
+    if (!successor.contends.includes(this.name)) {
+      throw new HoldfastError(
+        "BAD_SETTINGS",
+        `Node "${to}" cannot take over role "${this.name}": it does not contend for it.`,
+      );
     }
     return successor.nodeId;
   }

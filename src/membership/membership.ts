@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/config.js";
 import type { Clock } from "../election/clock.js";
+import type { LeaseView } from "../election/core/lease.js";
 import { retryWhileAway, within } from "../lifecycle/retry.js";
 import type { MetricsSnapshot, Store, StoreNews } from "../store/contract.js";
 import { ClusterNews } from "./cluster-news.js";
@@ -19,6 +20,8 @@ export interface MembershipParts {
   readonly actions: Actions;
   readonly leadsAnything: () => boolean;
   readonly jobs: () => number;
+  readonly contends: () => readonly string[];
+  readonly heard: (leases: readonly LeaseView[]) => void;
   readonly accessChanged: (version: number) => void;
   readonly trouble: (what: string, error: unknown) => void;
 }
@@ -50,13 +53,13 @@ export class Membership {
   }
 
   /** Enters the registry. An id that is taken may be a predecessor's whose sessions linger: worth a little patience. */
-  async join(patienceMs: number, predecessorPatienceMs: number): Promise<void> {
+  async join(patienceMs: number, predecessorPatienceMs: number, signal?: AbortSignal): Promise<void> {
     const { registry } = this.parts.store;
     registry.reportLoad(() => this.load());
     registry.follow((news) => this.hear(news));
     const { nodeTimeoutMs } = this.parts.config.timing;
     const taken = nodeTimeoutMs + predecessorPatienceMs;
-    await retryWhileAway(() => registry.join(this.parts.report), patienceMs, [["NODE_ID_TAKEN", taken]]);
+    await retryWhileAway(() => registry.join(this.parts.report), patienceMs, [["NODE_ID_TAKEN", taken]], signal);
     this.housekeeping.start({ name: "tidy the registry", everyMs: nodeTimeoutMs, run: () => this.tidy() });
   }
 
@@ -110,6 +113,7 @@ export class Membership {
       cpuUsage: this.loadMeter.cpuUsage(),
       memoryUsage: this.loadMeter.memoryUsage(),
       configVersion: this.configVersion,
+      contends: this.parts.contends(),
     };
     return this.lastLoad;
   }
@@ -120,6 +124,7 @@ export class Membership {
       return;
     }
     this.news.hear(news);
+    this.parts.heard(news.leases);
     this.desk.take(news.requests);
     this.parts.accessChanged(news.accessVersion);
   }

@@ -37,6 +37,8 @@ export interface NodeLoad {
   readonly memoryUsage: number;
   /** The version of the configuration that this node runs. */
   readonly configVersion: number;
+  /** The roles that it would lead. */
+  readonly contends: readonly string[];
 }
 
 export const noLoad: NodeLoad = {
@@ -45,6 +47,7 @@ export const noLoad: NodeLoad = {
   cpuUsage: 0,
   memoryUsage: 0,
   configVersion: 0,
+  contends: [],
 };
 
 /** A node as the registry knows it. Times are milliseconds since 1970 by the database's clock. */

@@ -63,13 +63,22 @@ it("a refusal travels back with its reason", async () => {
 
 it("an answer that was lost is given again when the next beat shows the request", async () => {
   let failures = 1;
-  const { desk, answers, troubles } = openDesk({}, () =>
+  const { desk, answers, troubles, done } = openDesk({}, () =>
     failures-- > 0 ? Promise.reject(new Error("away")) : Promise.resolve(),
   );
   desk.take([request("1", "resume")]);
   await expect.poll(() => troubles.length).toBe(1);
   desk.take([request("1", "resume")]);
   await expect.poll(() => answers).toEqual([["1", { kind: "done" }]]);
+  desk.take([request("1", "resume")]);
+  expect(done).toEqual(["resume"]);
+});
+
+it("a request that fails in a way nobody foresaw is refused, and told of", async () => {
+  const { desk, answers, troubles } = openDesk({ drain: () => Promise.reject(new TypeError("a bug")) });
+  desk.take([request("1", "drain")]);
+  await expect.poll(() => answers.map(([, outcome]) => outcome.kind)).toEqual(["refused"]);
+  expect(troubles).toEqual(["request 1 failed"]);
 });
 
 it("a hint that cannot be followed is told of, and the beat will do", async () => {

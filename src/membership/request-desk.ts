@@ -14,7 +14,10 @@ export class RequestDesk {
   private readonly book: RequestBook;
   private readonly actions: Actions;
   private readonly trouble: (what: string, error: unknown) => void;
-  private readonly taken = new Set<string>();
+  /** Every request that this process has taken on, so that each is done once. They are few: people make them. */
+  private readonly taken = new Map<string, Promise<RequestOutcome>>();
+  /** Those whose answer did not reach the database. */
+  private readonly unanswered = new Set<string>();
 
   constructor(book: RequestBook, actions: Actions, trouble: (what: string, error: unknown) => void) {
     this.book = book;
@@ -33,18 +36,23 @@ export class RequestDesk {
 
   take(requests: readonly NodeRequest[]): void {
     for (const request of requests) {
-      if (this.taken.has(request.id)) continue;
-      this.taken.add(request.id);
-      this.handle(request).catch((error: unknown) => {
-        // The answer did not reach the database: the next beat shows the request again, and doing it twice does no harm.
-        this.taken.delete(request.id);
-        this.trouble(`cannot answer request ${request.id}`, error);
-      });
+      const { id } = request;
+      const isNew = !this.taken.has(id);
+      if (isNew) this.taken.set(id, this.act(request));
+      if (isNew || this.unanswered.delete(id)) this.answer(id);
     }
   }
 
-  private async handle(request: NodeRequest): Promise<void> {
-    await this.book.answer(request.id, await this.act(request));
+  /** An answer that does not reach the database is given again when the next beat shows the request. It is not done again. */
+  private answer(id: string): void {
+    const answered = async (): Promise<void> => {
+      const outcome = await this.taken.get(id);
+      if (outcome !== undefined) await this.book.answer(id, outcome);
+    };
+    answered().catch((error: unknown) => {
+      this.unanswered.add(id);
+      this.trouble(`cannot answer request ${id}`, error);
+    });
   }
 
   private async act(request: NodeRequest): Promise<RequestOutcome> {
@@ -65,7 +73,8 @@ export class RequestDesk {
       return { kind: "done" };
     } catch (error) {
       if (error instanceof HoldfastError) return { kind: "refused", message: error.message };
-      throw error;
+      this.trouble(`request ${request.id} failed`, error);
+      return { kind: "refused", message: "The node failed to do it; its log says why." };
     }
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HoldfastError } from "../errors.js";
 import { HttpMetrics } from "../telemetry/http-metrics.js";
 import { admit } from "./admission.js";
-import { recordCall } from "./audit-trail.js";
+import { beginAudit, finishAudit } from "./audit-trail.js";
 import { failureAnswer, notFound, sendAnswer } from "./failure.js";
 import type { Limits } from "./limits.js";
 import type { Listener } from "./listener.js";
@@ -31,6 +31,7 @@ export function pathOfRequests(
   });
 
   app.decorateRequest("caller", null);
+  app.decorateRequest("auditLine", null);
   app.decorateRequest("auditTarget", null);
 
   app.addHook("onRequest", async (request, reply) => {
@@ -41,8 +42,10 @@ export function pathOfRequests(
     return refusal === null ? await Promise.resolve(undefined) : sendAnswer(reply, refusal);
   });
 
+  app.addHook("preHandler", async (request) => await beginAudit(node, limits, request));
+
   app.addHook("onSend", async (request, reply) => {
-    await recordCall(node, limits, request, reply);
+    await finishAudit(node, limits, request, reply);
     reply.headers(commonHeaders(node));
     // A connection that stayed open after this answer would hold up the close, or the place of another.
     if (closing || isSurplus(request.raw.socket)) reply.header("connection", "close");

@@ -101,7 +101,10 @@ export interface AccessBook {
   createToken(order: TokenOrder): Promise<TokenRow>;
   /** Null where there is no such token. */
   revokeToken(id: string): Promise<TokenRow | null>;
-  recordAudit(entry: AuditEntry): Promise<void>;
+  /** Written before what it tells of, so that nothing is done without a line; the outcome follows. Answers with its id. */
+  beginAudit(entry: AuditEntry): Promise<string>;
+  /** `target`: where it is known only now. */
+  finishAudit(id: string, outcome: string, target: string | null): Promise<void>;
   /** Newest first, before the cursor. */
   audit(page: Page): Promise<readonly AuditRow[]>;
 }

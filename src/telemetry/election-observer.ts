@@ -2,10 +2,18 @@ import type { Logger } from "pino";
 import type { Clock } from "../election/clock.js";
 import { readClock } from "../election/clock.js";
 import { type ElectorState, leaseRemainingMs } from "../election/core/elector-state.js";
+import type { LeaseView } from "../election/core/lease.js";
 import type { AcquireReply, LinkName } from "../election/core/messages.js";
 import type { Epoch, NodeId, Role } from "../election/core/names.js";
 import { trustRemainingMs } from "../election/core/trust.js";
 import type { ElectionMetrics, ElectionReading } from "./metrics.js";
+
+/** Where the gauges of a role are read; `lastSeen` speaks for a role that this node does not contend for. */
+interface ReadingSource {
+  readonly isLeader: () => boolean;
+  readonly state: () => ElectorState;
+  readonly lastSeen: () => LeaseView | null;
+}
 
 /** Turns what elections do into log lines and metrics. Each line of a transition has role, epoch, node_id and reason. */
 export class ElectionObserver {
@@ -29,17 +37,17 @@ export class ElectionObserver {
     this.clock = options.clock;
   }
 
-  addRole(role: Role, isLeader: () => boolean, state: () => ElectorState): void {
-    this.metrics.addRole(role, () => this.read(role, isLeader, state()));
+  addRole(role: Role, source: ReadingSource): void {
+    this.metrics.addRole(role, () => this.read(role, source));
   }
 
-  private read(role: Role, isLeader: () => boolean, state: ElectorState): ElectionReading {
+  private read(role: Role, { isLeader, state, lastSeen }: ReadingSource): ElectionReading {
     const now = readClock(this.clock);
-    const known = state.roles.get(role);
+    const known = state().roles.get(role);
     const term = known?.term ?? null;
     return {
       isLeader: isLeader(),
-      epoch: known?.view?.epoch ?? (0n as Epoch),
+      epoch: known?.view?.epoch ?? lastSeen()?.epoch ?? (0n as Epoch),
       tenureSeconds: term === null ? 0 : (now.mono - term.electedAt) / 1000,
       trustRemainingSeconds: term === null ? 0 : Math.max(0, trustRemainingMs(term.trust, now)) / 1000,
       heartbeatAgeSeconds: this.lastBeatAt === null ? 0 : (now.mono - this.lastBeatAt) / 1000,

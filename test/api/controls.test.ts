@@ -90,7 +90,7 @@ describe("a control", () => {
 
   it("that was sent and never answered may have been heard, and that is what it says", async () => {
     await using served = await serveOpen({}, { databaseWaitMs: 20 });
-    served.node.trouble = async () => await new Promise<never>(() => undefined);
+    served.node.cluster.ask = async () => await new Promise<never>(() => undefined);
     const answer = await served.app.inject({ method: "POST", url: "/cluster/nodes/node-b/drain?wait_ms=0" });
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({ error: "UNKNOWN_OUTCOME" });

@@ -88,7 +88,8 @@ export class StandInNode implements ServedNode {
   }
 
   load(): NodeLoad {
-    return { currentConnections: 4, currentJobs: 3, cpuUsage: 0.5, memoryUsage: 0.25, configVersion: 7 };
+    const usage = { cpuUsage: 0.5, memoryUsage: 0.25 };
+    return { currentConnections: 4, currentJobs: 3, ...usage, contends: ["scheduler"], configVersion: 7 };
   }
 
   /** A token of the role, and its secret. */
@@ -173,9 +174,17 @@ export class StandInNode implements ServedNode {
           this.tokens[index] = revoked;
           return revoked;
         }),
-      recordAudit: async (entry) =>
+      beginAudit: async (entry) =>
         await this.ask(() => {
-          this.auditRows.unshift({ ...entry, id: `${this.auditRows.length + 1}`, nodeId: this.id, at: Date.now() });
+          const id = `${this.auditRows.length + 1}`;
+          this.auditRows.unshift({ ...entry, outcome: "begun", id, nodeId: this.id, at: Date.now() });
+          return id;
+        }),
+      finishAudit: async (id, outcome, target) =>
+        await this.ask(() => {
+          const index = this.auditRows.findIndex((row) => row.id === id);
+          const row = this.auditRows[index];
+          if (row !== undefined) this.auditRows[index] = { ...row, outcome, target: target ?? row.target };
         }),
       audit: async ({ limit, before }) =>
         await this.ask(() =>
@@ -217,6 +226,7 @@ export function nodeRow(nodeId: string, given: Partial<NodeRow> = {}): NodeRow {
     currentJobs: 2,
     cpuUsage: 0.5,
     memoryUsage: 0.25,
+    contends: ["scheduler"],
     configVersion: 7,
     startedAt: 1_750_000_000_000,
     lastHeartbeat: 1_750_000_123_400,

@@ -82,10 +82,10 @@ describe("tokens over HTTP", () => {
     await using served = await serveOpen({}, { databaseWaitMs: 20 });
     const { app, node } = served;
     const request = { method: "POST", url: "/tokens", payload: { name: "x", role: "viewer" } } as const;
-    node.trouble = async () => await new Promise<never>(() => undefined);
+    node.access.create = async () => await new Promise<never>(() => undefined);
     expect((await app.inject(request)).json()).toMatchObject({ error: "UNKNOWN_OUTCOME" });
     // The connection broke while the statement was under way.
-    node.trouble = awayAtOnce;
+    node.access.create = awayAtOnce;
     const broken = await app.inject(request);
     expect(broken.json()).toMatchObject({ error: "UNKNOWN_OUTCOME" });
     expect(broken.body).not.toContain("10.1.2.3");
@@ -194,20 +194,28 @@ describe("the audit", () => {
     expect(second.json()).toMatchObject({ items: [{ target: "a" }], next_cursor: null });
   });
 
-  it("that could not be written after something was done is a loud line, and the caller still has the answer", async () => {
+  it("is written before anything is done: without its line a call is refused, and changes nothing", async () => {
     await using served = await serveOpen();
     const { node, app } = served;
-    node.access.record = awayAtOnce;
+    node.access.beginAudit = awayAtOnce;
+    const payload = { name: "x", role: "viewer" };
+    const answer = await app.inject({ method: "POST", url: "/tokens", payload });
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json()).toMatchObject({ error: "DATABASE_AWAY" });
+    expect(await node.access.tokens()).toEqual([]);
+  });
+
+  it("still shows what was begun where its outcome could not be written, and the caller has the answer", async () => {
+    await using served = await serveOpen();
+    const { node, app } = served;
+    node.access.finishAudit = awayAtOnce;
     const answer = await app.inject({ method: "POST", url: "/cluster/nodes/node-b/drain" });
     expect(answer.statusCode).toBe(200);
+    expect(node.auditRows).toMatchObject([
+      { actor: "anyone", action: "POST /cluster/nodes/:id/drain", target: "node-b", outcome: "begun" },
+    ]);
     expect(node.lines).toContainEqual(
-      expect.objectContaining({
-        level: 50,
-        msg: expect.stringContaining("AUDIT LOST") as string,
-        actor: "anyone",
-        action: "POST /cluster/nodes/:id/drain",
-        target: "node-b",
-      }),
+      expect.objectContaining({ level: 40, msg: "the outcome of a call could not be recorded", target: "node-b" }),
     );
   });
 });

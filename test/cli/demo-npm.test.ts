@@ -3,7 +3,8 @@ import { DemoProcess, repositoryRoot } from "../support/demo-process.js";
 
 const onLinux = process.platform === "linux";
 
-it.runIf(onLinux).each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
+// Side by side: they wait more than they work, and none of them measures anything.
+it.concurrent.runIf(onLinux).each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
   "npm start ends with npm, and leaves nothing, when npm gets a %s",
   { timeout: 120_000 },
   async (signal) => {

@@ -1,22 +1,22 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { TransitionAnswer } from "../../src/server/cluster-answers.js";
 import type { ListAnswer } from "../../src/server/page.js";
+import { pickFreePort } from "../../src/store/embedded/port.js";
+import { runHere } from "../support/command.js";
 import { clearAway, DemoProcess, processesIn } from "../support/demo-process.js";
 import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
 
 const patienceMs = 120_000;
 const onLinux = process.platform === "linux";
 
-let dataDir: string;
-
-beforeEach(async () => {
-  dataDir = await makeTestDirectory();
-});
-
-afterEach(() => clearAway(dataDir));
+/** A directory for demos, with whoever would still work in it cleared away in the end. */
+async function demoDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await makeTestDirectory();
+  return { path, [Symbol.asyncDispose]: () => clearAway(path) };
+}
 
 /** What the database recorded of the last election. */
 async function lastElection(demo: DemoProcess, index: number): Promise<TransitionAnswer | undefined> {
@@ -31,11 +31,13 @@ function indexOf(nodeId: string): number {
 describe("holdfast demo", { timeout: patienceMs }, () => {
   it("runs three nodes, of which another leads when the leader is killed, and leaves nothing at Ctrl-C", async () => {
     // A user's own settings are for their own nodes.
-    writeFileSync(join(dataDir, "holdfast.toml"), "nonsense = true\n");
+    await using elsewhere = await demoDirectory();
+    const settings = join(elsewhere.path, "holdfast.toml");
+    writeFileSync(settings, "nonsense = true\n");
     await using demo = await DemoProcess.start({
-      cwd: dataDir,
+      cwd: elsewhere.path,
       env: {
-        HOLDFAST_SERVICE_CONFIG: join(dataDir, "holdfast.toml"),
+        HOLDFAST_SERVICE_CONFIG: settings,
         HOLDFAST_CLUSTER_NODE_ID: "mine",
         HOLDFAST_STORE_URL: "postgres://nobody@127.0.0.1:1/none",
         PGOPTIONS: "-c search_path=elsewhere",
@@ -71,14 +73,16 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(demo.stdout.split("\n")).toHaveLength(2);
   });
 
-  it("goes on with the same database the next time, and begins anew with --fresh", async () => {
+  // These three wait more than they work, and none of them measures anything: they run side by side.
+  it.concurrent("goes on with the same database the next time, and begins anew with --fresh", async () => {
+    await using directory = await demoDirectory();
     const epochs: number[] = [];
     for (const [args, signal] of [
       [[], "SIGTERM"],
       [[], "SIGHUP"],
       [["--fresh"], "SIGINT"],
     ] as const) {
-      await using demo = await DemoProcess.start({ nodes: 1, dataDir, args });
+      await using demo = await DemoProcess.start({ nodes: 1, dataDir: directory.path, args });
       epochs.push((await lastElection(demo, 0))?.epoch ?? 0);
       demo.child.kill(signal);
       expect(await demo.exited).toEqual({ code: 0, signal: null });
@@ -89,27 +93,9 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(third).toBeLessThan(second);
   });
 
-  it("says which port is taken and how to take another, before it starts anything", async () => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-    const { port } = other.address() as { port: number };
-    try {
-      await using demo = await DemoProcess.spawn({ port: port - 1, dataDir });
-      expect(await demo.exited).toEqual({ code: 2, signal: null });
-      expect(demo.stderr).toMatch(
-        new RegExp(
-          `^holdfast: Ports? (\\d+, )?${port}(, \\d+)? on 127\\.0\\.0\\.1 (is|are) taken [^\n]* --port \\d*\\.? ?\\[ADDRESS_IN_USE\\]\n$`,
-        ),
-      );
-      expect(processesIn(dataDir)).toEqual([]);
-    } finally {
-      other.close();
-    }
-  });
-
-  it("does not share its directory, and another demo beside it does not mind", async () => {
-    await using first = await DemoProcess.start({ nodes: 1, dataDir });
-    await using second = await DemoProcess.spawn({ nodes: 1, dataDir });
+  it.concurrent("does not share its directory, and another demo beside it does not mind", async () => {
+    await using first = await DemoProcess.start({ nodes: 1 });
+    await using second = await DemoProcess.spawn({ nodes: 1, dataDir: first.dataDir });
     expect(await second.exited).toEqual({ code: 4, signal: null });
     expect(second.stderr).toContain(`is in use by process ${first.child.pid}`);
     expect(second.stderr).toContain("--data-dir");
@@ -117,7 +103,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(await Promise.all([first.primaries(), third.primaries()])).toEqual([["node-1"], ["node-1"]]);
   });
 
-  it.runIf(onLinux)("takes its nodes with it when it is killed, a frozen one too", async () => {
+  it.concurrent.runIf(onLinux)("takes its nodes with it when it is killed, a frozen one too", async () => {
     await using demo = await DemoProcess.start({ nodes: 2 });
     const { nodes } = await demo.cluster();
     process.kill(nodes[0]?.pid ?? 0, "SIGSTOP");
@@ -128,6 +114,24 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     await expect.poll(left, { timeout: 30_000 }).toEqual([]);
     await using next = await DemoProcess.start({ nodes: 2, dataDir: demo.dataDir });
     await expect.poll(() => next.primaries(), { timeout: 30_000 }).toHaveLength(1);
+  });
+
+  it("says which port is taken and how to take another, before it starts anything", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    try {
+      await using demo = await DemoProcess.spawn({ port: port - 1 });
+      expect(await demo.exited).toEqual({ code: 2, signal: null });
+      expect(demo.stderr).toMatch(
+        new RegExp(
+          `^holdfast: Ports? (\\d+, )?${port}(, \\d+)? on 127\\.0\\.0\\.1 (is|are) taken [^\n]* --port \\d*\\.? ?\\[ADDRESS_IN_USE\\]\n$`,
+        ),
+      );
+      expect(processesIn(demo.dataDir)).toEqual([]);
+    } finally {
+      other.close();
+    }
   });
 
   it("runs on a server of one's own, and hands on why its nodes did not start", async () => {
@@ -144,7 +148,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
 
   it("points to a server of one's own where the embedded PostgreSQL does not run", async () => {
     const elsewhere = "data:text/javascript,Object.defineProperty(process,'arch',{value:'riscv64'})";
-    await using demo = await DemoProcess.spawn({ dataDir, env: { NODE_OPTIONS: `--import=${elsewhere}` } });
+    await using demo = await DemoProcess.spawn({ env: { NODE_OPTIONS: `--import=${elsewhere}` } });
     expect(await demo.exited).toEqual({ code: 2, signal: null });
     expect(demo.stderr).toMatch(
       /no embedded PostgreSQL for \w+-riscv64.* --database postgres:.*\[EMBEDDED_UNSUPPORTED\]/,
@@ -156,13 +160,15 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     [["--nodes", "10"], /--nodes.*from 1 to 9/],
     [["--port", "65536"], /--port.*from 1 to 65535/],
     [["--port", "65534"], /3 nodes from port 65534 on do not fit/],
-    [["--data-dir", "/dev/null"], /cannot keep its files in \/dev\/null .*--data-dir/],
+    [["--nodes", "1", "--data-dir", "/dev/null"], /cannot keep its files in \/dev\/null .*--data-dir/],
     [["--database", "mysql://host/database"], /--database must be an address like postgres:/],
     [["--database", "postgres://host/database", "--fresh"], /--fresh throws only the embedded database away/],
   ])("refuses %j in one line", async (args, says) => {
-    await using demo = await DemoProcess.spawn({ dataDir, args });
-    expect(await demo.exited).toEqual({ code: 2, signal: null });
-    expect(demo.stderr.trimEnd().split("\n")).toHaveLength(1);
-    expect(demo.stderr).toMatch(says);
+    // The port is free, and is not what is refused.
+    const port = ["--port", String(await pickFreePort())];
+    const { code, stdout, stderr } = await runHere(["demo", ...port, ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(stderr).toMatch(says);
   });
 });

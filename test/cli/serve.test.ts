@@ -13,12 +13,17 @@ const statusOf = async (url: string, nodeId: string): Promise<string | undefined
 
 describe("holdfast serve", () => {
   let database: TestDatabase;
+  /** It is patient with its database, so it begins to wait before the others do. */
+  let lost: ServeProcess;
 
   beforeAll(async () => {
     database = await createTestDatabase();
+    const store = { "store.url": "postgres://nobody@127.0.0.1:9/none" };
+    lost = await ServeProcess.spawn({ settings: settingsOf("lost", store) });
   });
 
   afterAll(async () => {
+    await lost?.[Symbol.asyncDispose]();
     await database?.drop();
   });
 
@@ -139,11 +144,8 @@ describe("holdfast serve", () => {
   });
 
   it("exits with 4 where no database answers", async () => {
-    await using served = await ServeProcess.spawn({
-      settings: settingsOf("lost", { "store.url": "postgres://nobody@127.0.0.1:9/none" }),
-    });
-    expect(await served.exited).toEqual({ code: 4, signal: null });
-    expect(served.output).toMatch(/^holdfast: .*\[DATABASE_AWAY\]$/m);
+    expect(await lost.exited).toEqual({ code: 4, signal: null });
+    expect(lost.output).toMatch(/^holdfast: .*\[DATABASE_AWAY\]$/m);
   });
 
   it("is not ready while it drains", async () => {

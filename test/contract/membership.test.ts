@@ -51,6 +51,7 @@ describe.each([
         cpuUsage: 0.25,
         memoryUsage: 0.5,
         configVersion: 7,
+        contends: ["scheduler", "reporter"],
       }));
       await a.beat();
       expect(await b.store.registry.node("a")).toMatchObject({
@@ -59,6 +60,7 @@ describe.each([
         cpuUsage: 0.25,
         memoryUsage: 0.5,
         configVersion: 7,
+        contends: ["scheduler", "reporter"],
       });
       expect(await b.store.registry.node("nobody")).toBeNull();
     });
@@ -66,9 +68,11 @@ describe.each([
     it("marks the silent as dead, draining ones too, and a beat revives them", async () => {
       b.store.registry.setStatus("draining");
       await b.beat();
-      await expect.poll(async () => (await a.store.registry.tidy(allSilent)).died.length).toBeGreaterThan(0);
-      await a.store.registry.tidy(allSilent);
-      expect(await statuses()).toEqual({ a: "dead", b: "dead" });
+      const tidied = async () => {
+        await a.store.registry.tidy(allSilent);
+        return await statuses();
+      };
+      await expect.poll(tidied).toEqual({ a: "dead", b: "dead" });
       a.store.registry.setStatus("active");
       await a.beat();
       await b.beat();
@@ -81,6 +85,12 @@ describe.each([
       expect(await statuses()).toEqual({ a: "active", b: "left" });
       await expect.poll(async () => (await a.store.registry.tidy(allSilent)).died).toEqual(["a"]);
       expect(await statuses()).toEqual({ a: "dead", b: "left" });
+    });
+
+    it("keeps the tombstone of a node whose last beat comes after it has left", async () => {
+      await b.store.registry.leave();
+      await b.beat();
+      expect(await statuses()).toEqual({ a: "active", b: "left" });
     });
 
     it("forgets old rows, and a forgotten node that still beats enters again", async () => {
@@ -195,13 +205,16 @@ describe.each([
 
   it("the audit pages back from the newest line", async () => {
     for (const action of ["first", "second", "third"]) {
-      await a.store.access.recordAudit({ actor: "me", action, target: null, outcome: "200", address: null });
+      const id = await a.store.access.beginAudit({ actor: "me", action, target: null, address: null });
+      if (action === "first") continue;
+      await b.store.access.finishAudit(id, "200", "it");
+      await b.store.access.finishAudit(id, "500", "another"); // A line gets its outcome once.
     }
     const page = await b.store.access.audit({ limit: 2 });
     expect(page.map(({ action }) => action)).toEqual(["third", "second"]);
-    expect(page[0]).toMatchObject({ actor: "me", nodeId: "a", outcome: "200" });
+    expect(page[0]).toMatchObject({ actor: "me", nodeId: "a", outcome: "200", target: "it" });
     const rest = await b.store.access.audit({ limit: 2, before: page.at(-1)?.id ?? "" });
-    expect(rest.map(({ action }) => action)).toEqual(["first"]);
+    expect(rest).toMatchObject([{ action: "first", outcome: "begun" }]);
   });
 
   it("the history pages the same way", async () => {

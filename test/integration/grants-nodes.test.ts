@@ -71,8 +71,9 @@ test("nodes that own nothing keep tokens and the audit, ask each other, and tidy
   const { access, cluster } = first.node;
   const { token } = await access.create({ name: "ci", role: "viewer", grants: [], lifetimeMs: null }, "alice");
   expect(await access.revoke(token.id)).toMatchObject({ name: "ci" });
-  await access.record({ actor: "alice", action: "look", target: null, outcome: "done", address: null });
-  expect(await access.audit({ limit: 1 })).toMatchObject([{ actor: "alice", nodeId: "first" }]);
+  const line = await access.beginAudit({ actor: "alice", action: "look", target: null, address: null });
+  await access.finishAudit(line, "done");
+  expect(await access.audit({ limit: 1 })).toMatchObject([{ actor: "alice", nodeId: "first", outcome: "done" }]);
   const asked = await cluster.ask({ kind: "step_down", role: "scheduler", requestedBy: "alice", waitMs: 10_000 });
   expect(asked).toMatchObject({ nodeId: "second", outcome: { kind: "done" } });
   await administer(
@@ -85,7 +86,7 @@ test("nodes that own nothing keep tokens and the audit, ask each other, and tidy
     await client.query(
       "SELECT holdfast.save_snapshot('old', 'metrics'), holdfast.save_snapshot('old', 'more metrics')",
     );
-    return await client.query("SELECT holdfast.tidy(5000, true, 86400000, 90) AS report");
+    return await client.query("SELECT holdfast.tidy(5000, true, 86400000, 90, 30) AS report");
   });
   expect(rows).toEqual([{ report: { died: [], forgotten: ["old"] } }]);
 });

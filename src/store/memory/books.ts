@@ -93,9 +93,16 @@ export function memoryAccess(shared: MemoryCluster, registry: MemoryRegistry): A
       shared.accessVersion += 1;
       return revoked;
     },
-    async recordAudit(entry: AuditEntry): Promise<void> {
+    async beginAudit(entry: AuditEntry): Promise<string> {
       const { nodeId } = registry.holder;
-      shared.audit.push({ ...entry, id: `${shared.audit.length + 1}`, nodeId, at: shared.database.now() });
+      const id = `${shared.audit.length + 1}`;
+      shared.audit.push({ ...entry, outcome: "begun", id, nodeId, at: shared.database.now() });
+      return await Promise.resolve(id);
+    },
+    async finishAudit(id: string, outcome: string, target: string | null): Promise<void> {
+      const index = shared.audit.findIndex((line) => line.id === id);
+      const line = shared.audit[index];
+      if (line?.outcome === "begun") shared.audit[index] = { ...line, outcome, target: line.target ?? target };
       await Promise.resolve();
     },
     audit: async (page) => await Promise.resolve(pageOf(shared.audit, page)),

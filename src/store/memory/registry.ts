@@ -77,7 +77,7 @@ export class MemoryRegistry implements Registry {
   /** The registry's part of a beat. */
   beat(lockSession: SessionRef | null): void {
     const { report } = this;
-    if (report === null) return;
+    if (report === null || (lockSession !== null && report.status === "left")) return;
     const now = this.shared.database.now();
     const startedAt = this.shared.nodes.get(report.nodeId)?.startedAt ?? now;
     const times = { startedAt, lastHeartbeat: now, heartbeatAgeMs: 0 };

@@ -75,13 +75,22 @@ export function accessBook(questions: Questions, nodeId: string | null): AccessB
       );
       return rows[0] === undefined ? null : readToken(rows[0]);
     },
-    async recordAudit(entry: AuditEntry): Promise<void> {
-      const { actor, action, target, outcome, address } = entry;
-      await questions.rows(
-        "recording what was done",
-        `insert into ${schema}.audit (node_id, actor, action, target, outcome, address) values ($1, $2, $3, $4, $5, $6)`,
-        [nodeId, actor, action, target, outcome, address],
+    async beginAudit(entry: AuditEntry): Promise<string> {
+      const { actor, action, target, address } = entry;
+      const rows = await questions.rows<{ id: string }>(
+        "recording what is about to be done",
+        `insert into ${schema}.audit (node_id, actor, action, target, outcome, address)
+         values ($1, $2, $3, $4, 'begun', $5) returning id::text`,
+        [nodeId, actor, action, target, address],
       );
+      return rows[0]?.id ?? "";
+    },
+    async finishAudit(id: string, outcome: string, target: string | null): Promise<void> {
+      await questions.rows("recording what was done", `select ${schema}.finish_audit($1, $2, $3)`, [
+        id,
+        outcome,
+        target,
+      ]);
     },
     async audit(page: Page): Promise<readonly AuditRow[]> {
       const rows = await questions.rows<AuditJson>(

@@ -14,6 +14,15 @@ const connection = (store: NonNullable<ConfigOptions["store"]>) => {
   return connectionOf(config, config.store.url.reveal());
 };
 
+const refusalOf = (act: () => unknown): string => {
+  try {
+    act();
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
 describe("a connection", () => {
   it("is made from a URL, or from its parts, with the password beside them", () => {
     const url = "postgres://me@localhost/app";
@@ -56,6 +65,25 @@ describe("a connection", () => {
     const url = "postgres://db.example/app?sslmode=require";
     expect(connection({ url }).ssl).toEqual({});
     expect(connection({ url, tls: "verify-full" }).ssl).toEqual({ rejectUnauthorized: true });
+  });
+
+  it.each([
+    "?sslmode=",
+    "?sslmode=require&sslmode=disable",
+    "?sslmode=verify-full&sslmode=",
+    "?sslmode=disable",
+    "?ssl=false",
+    "?ssl=0",
+    "?sslmode=verify-full&ssl=false",
+  ])("never goes unencrypted to another machine, however the URL hides it: %s", (query) => {
+    const url = `postgres://me@db.example/app${query}`;
+    const ssl = (): unknown => new pg.Client(connection({ url })).ssl;
+    expect([refusalOf(ssl), refusalOf(ssl) === "" ? ssl() : "refused"]).not.toContain(false);
+  });
+
+  it("does not let a second host in the URL slip past the check of the first", () => {
+    const url = "postgres://me@localhost/app?host=127.0.0.1&host=db.example";
+    expect(refusalOf(() => connection({ url }))).not.toBe("");
   });
 
   it("trusts the authority in a file, which must be readable", () => {

@@ -17,7 +17,19 @@ export function connectionOf(config: Config, url: string): pg.ClientConfig {
       : { host: store.server, port: store.port, database: store.database, user: store.username };
   if (!store.password.isEmpty) base.password = store.password.reveal();
   const ssl = tlsOf(config, url);
-  return ssl === null ? base : { ...base, ssl };
+  const connection = ssl === null ? base : { ...base, ssl };
+  refuseClearText(connection);
+  // Named here, or the driver would take it from a variable of the environment.
+  return { ...connection, host: connection.host || "localhost" };
+}
+
+/** The settings were checked before; but what counts is what the driver makes of them. */
+function refuseClearText({ host = "", ssl }: pg.ClientConfig): void {
+  if (isLocalServer(host) || (ssl !== undefined && ssl !== false)) return;
+  throw new HoldfastError(
+    "BAD_SETTINGS",
+    `Nothing says that the connection to "${host}" is to be encrypted: set store.tls, or one sslmode in the URL.`,
+  );
 }
 
 /** Null leaves it to an `sslmode` in the URL. That nothing goes unencrypted over a network was checked with the settings. */

@@ -35,7 +35,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   history: { node: ["select", "insert", "delete"], reader: ["select"] },
   requests: { node: ["select", "insert", "update", "delete"], reader: [] },
   tokens: { node: ["select", "insert", "update"], reader: [] },
-  audit: { node: ["select", "insert", "delete"], reader: [] },
+  audit: { node: ["select", "insert"], reader: [] },
   snapshots: { node: ["select", "insert", "update", "delete"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,

@@ -99,7 +99,7 @@ export class PostgresRegistry implements Registry {
     const { schema } = this.questions;
     return `select node_id, incarnation, clustered, status, hostname, pid, ip_address, http_port, grpc_port, url, version,
         roles, worker_capabilities, promotable, current_connections, current_jobs, cpu_usage, memory_usage,
-        config_version::float8, ${schema}.ms_since_1970(started_at) as started_at,
+        config_version::float8, contends, ${schema}.ms_since_1970(started_at) as started_at,
         ${schema}.ms_since_1970(last_heartbeat) as last_heartbeat,
         ${schema}.ms_between(clock_timestamp(), last_heartbeat) as heartbeat_age_ms
       from ${schema}.nodes`;

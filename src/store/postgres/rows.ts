@@ -16,13 +16,15 @@ export function toRegistryJson(report: NodeReport): Record<string, unknown> {
   };
 }
 
-export function toLoadJson(load: NodeLoad): Record<string, number> {
+export function toLoadJson(load: NodeLoad): Record<string, number | string> {
   return {
     current_connections: load.currentConnections,
     current_jobs: load.currentJobs,
     cpu_usage: load.cpuUsage,
     memory_usage: load.memoryUsage,
     config_version: load.configVersion,
+    // The names of roles hold no space.
+    contends: load.contends.join(" "),
   };
 }
 
@@ -46,6 +48,7 @@ export interface NodeJson {
   cpu_usage: number;
   memory_usage: number;
   config_version: number;
+  contends: string[];
   started_at: number;
   last_heartbeat: number;
   heartbeat_age_ms: number;
@@ -73,6 +76,7 @@ export function readNode(json: NodeJson): NodeRow {
     cpuUsage: json.cpu_usage,
     memoryUsage: json.memory_usage,
     configVersion: json.config_version,
+    contends: json.contends,
     startedAt: json.started_at,
     lastHeartbeat: json.last_heartbeat,
     heartbeatAgeMs: json.heartbeat_age_ms,

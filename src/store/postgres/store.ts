@@ -206,6 +206,8 @@ function openPool(options: PostgresStoreOptions): pg.Pool {
     ...options.connection,
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
+    // Longer than the time between two copies of the metrics, or each would cost the server a new session.
+    idleTimeoutMillis: 30_000,
     application_name: applicationName("pool", options.node.incarnation, options.node.nodeId),
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.

@@ -50,6 +50,10 @@ export class PostgresWitnessSession implements WitnessSession {
   }
 
   async reap(roles: readonly Role[], nodeTimeoutMs: number): Promise<ReapReport> {
+    if (roles.length === 0) {
+      await this.client.query("select 1"); // A standby only wants to know that this session lives.
+      return { ended: 0, refused: 0 };
+    }
     const rows = await this.client.query<{ report: ReapReport }>(`select ${this.schema}.reap($1, $2, $3) as report`, [
       this.nodeId,
       roles,
