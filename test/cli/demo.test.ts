@@ -74,7 +74,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
   });
 
   // These three wait more than they work, and none of them measures anything: they run side by side.
-  it.concurrent("goes on with the same database the next time, and begins anew with --fresh", async () => {
+  it.concurrent("goes on with the same database the next time, and begins anew with --fresh", async ({ expect }) => {
     await using directory = await demoDirectory();
     const epochs: number[] = [];
     for (const [args, signal] of [
@@ -93,7 +93,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(third).toBeLessThan(second);
   });
 
-  it.concurrent("does not share its directory, and another demo beside it does not mind", async () => {
+  it.concurrent("does not share its directory, and another demo beside it does not mind", async ({ expect }) => {
     await using first = await DemoProcess.start({ nodes: 1 });
     await using second = await DemoProcess.spawn({ nodes: 1, dataDir: first.dataDir });
     expect(await second.exited).toEqual({ code: 4, signal: null });
@@ -103,7 +103,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(await Promise.all([first.primaries(), third.primaries()])).toEqual([["node-1"], ["node-1"]]);
   });
 
-  it.concurrent.runIf(onLinux)("takes its nodes with it when it is killed, a frozen one too", async () => {
+  it.runIf(onLinux).concurrent("takes its nodes with it when it is killed, a frozen one too", async ({ expect }) => {
     await using demo = await DemoProcess.start({ nodes: 2 });
     const { nodes } = await demo.cluster();
     process.kill(nodes[0]?.pid ?? 0, "SIGSTOP");
