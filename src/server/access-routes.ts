@@ -18,7 +18,9 @@ const auditSchema = exactly({
   actor: Type.String(),
   action: Type.String(),
   target: nullable(Type.String()),
-  outcome: Type.String({ description: "An HTTP status; done or refused for what was done straight in the database" }),
+  outcome: Type.String({
+    description: "An HTTP status; done for what was done straight in the database; begun where its end was never told",
+  }),
   address: nullable(Type.String()),
 });
 

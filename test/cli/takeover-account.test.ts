@@ -32,6 +32,6 @@ describe("the account of a takeover", () => {
     const given = new AbortController();
     const account = untilAccounted(client, { role: "scheduler", epoch: 2 }, given.signal);
     given.abort(new Error("enough"));
-    await expect(account).rejects.toThrow();
+    await expect(account).rejects.toThrow("enough");
   });
 });
