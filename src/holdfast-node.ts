@@ -13,7 +13,8 @@ import { RoleBook } from "./election/role-book.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
 import { Drain } from "./lifecycle/drain.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
-import { retryWhileAway, within } from "./lifecycle/retry.js";
+import { retryWhileAway } from "./lifecycle/retry.js";
+import { within } from "./lifecycle/within.js";
 import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
@@ -74,6 +75,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.roles = new RoleBook({
       ...{ store, clock, observer: this.observer, signal: this.stopping.signal },
       elector: () => this.elector,
+      alsoEnded: () => this.work.idle(),
       lockKeyOf: (role) => config.lockKeys.get(role) ?? null,
     });
     this.membership = this.createMembership();
@@ -190,6 +192,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     return postureOf(this.id, {
       isDraining: !this.work.accepting || this.elector.state.roles.get(role)?.term?.phase === "draining",
       isLeader: handle?.gate.isLeader === true,
+      isActing: handle?.gate.isActing === true,
       leader: handle === undefined ? leaderOf(lease ?? null) : handle.leader(),
     });
   }

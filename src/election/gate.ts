@@ -52,6 +52,11 @@ export class Gate {
     return term !== null && term.phase === "leading" && this.trusts(term);
   }
 
+  /** True while work that has begun may go on: also while the role is being given up. */
+  get isActing(): boolean {
+    return this.term !== null && this.trusts(this.term);
+  }
+
   /** The token for work that begins now. */
   requireLeader(): LeaderToken {
     const { term } = this;

@@ -13,6 +13,7 @@ export interface RoleBookParts<Tx> {
   readonly elector: () => Elector;
   readonly clock: Clock;
   readonly observer: ElectionObserver;
+  readonly alsoEnded: () => Promise<void>;
   readonly lockKeyOf: (role: Role) => bigint | null;
   /** The node stops. */
   readonly signal: AbortSignal;
@@ -44,10 +45,10 @@ export class RoleBook<Tx> {
   contend(role: Role): RoleHandle<Tx> {
     const known = this.handles.get(role);
     if (known !== undefined) return known;
-    const { store, clock, observer } = this.parts;
+    const { store, clock, observer, alsoEnded } = this.parts;
     const elector = this.parts.elector();
     const { holder } = elector.state.settings;
-    const handle = new RoleHandle<Tx>({ name: role, elector, store, holder, clock, observer });
+    const handle = new RoleHandle<Tx>({ name: role, elector, store, holder, clock, observer, alsoEnded });
     this.handles.set(role, handle);
     this.measure(role, null);
     this.ensure(role);

@@ -46,6 +46,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   private readonly holder: Holder;
   private readonly observer: RoleObserver;
   private readonly clock: Clock;
+  private readonly alsoEnded: () => Promise<void>;
   private readonly leads: LeadFunction<Tx>[] = [];
   private readonly moments = new EventEmitter<{ ended: [Epoch, string]; stepped: [] }>();
   private term: LeaderTerm<Tx> | null = null;
@@ -58,6 +59,8 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     readonly holder: Holder;
     readonly clock: Clock;
     readonly observer: RoleObserver;
+    /** What a release has to wait for beside the role's own work: that of a node which drains. */
+    readonly alsoEnded: () => Promise<void>;
   }) {
     super();
     this.name = options.name;
@@ -66,6 +69,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     this.holder = options.holder;
     this.observer = options.observer;
     this.clock = options.clock;
+    this.alsoEnded = options.alsoEnded;
     this.gate = new Gate({
       role: options.name,
       nodeId: options.holder.nodeId,
@@ -250,6 +254,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     });
     work
       .stop(ended)
+      .then(() => this.alsoEnded())
       .then(() => this.elector.dispatch({ kind: "workSettled", role: this.name, epoch }))
       .catch((error: unknown) => this.observer.workFailed(this.name, epoch, error));
   }

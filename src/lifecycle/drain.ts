@@ -1,6 +1,6 @@
 import type { Clock } from "../election/clock.js";
 import type { InFlightWork } from "./in-flight.js";
-import { within } from "./retry.js";
+import { within } from "./within.js";
 
 export interface DrainParts {
   readonly work: InFlightWork;
@@ -15,7 +15,10 @@ export interface DrainParts {
   readonly giveUpRoles: (withinMs: number) => Promise<void>;
 }
 
-/** Stops admitting work, says so, waits for what is under way, then gives up every role. It can be taken back. */
+/**
+ * Stops admitting work and issuing it, says so, waits for what is under way, then gives up every role. It can be taken back:
+ * the node then contends again, but a role that it was giving up has to be won again.
+ */
 export class Drain {
   private readonly parts: DrainParts;
   private until = 0;
@@ -27,15 +30,16 @@ export class Drain {
   /** A second call waits for the same end, and not for another timeout. */
   async run(): Promise<void> {
     const { work, clock, timeoutMs, leastMs, tellStatus, begun, giveUpRoles } = this.parts;
+    const told = work.accepting ? tellStatus("draining") : Promise.resolve();
     if (work.accepting) {
       work.refuse();
       this.until = clock.mono() + timeoutMs;
       // After this step: what a listener throws is its owner's, and must not stop the drain.
       queueMicrotask(begun);
-      await tellStatus("draining");
     }
-    await within(Math.max(0, this.until - clock.mono()), work.idle());
-    if (!work.accepting) await giveUpRoles(Math.max(this.until - clock.mono(), leastMs));
+    const leftMs = Math.max(0, this.until - clock.mono());
+    // The leader's work is told to stop at once; its roles are released when that and the rest has ended (R9).
+    await Promise.all([told, within(leftMs, work.idle()), giveUpRoles(Math.max(leftMs, leastMs))]);
   }
 
   takeBack(): void {

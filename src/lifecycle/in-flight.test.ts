@@ -33,6 +33,17 @@ describe("work in flight", () => {
     expect(idle).toBe(true);
   });
 
+  it("is waited for no more once work is admitted again", async () => {
+    const work = new InFlightWork();
+    using _guard = work.enter();
+    work.refuse();
+    const waiting = work.idle();
+    work.admit();
+    await waiting;
+    using _other = work.enter();
+    expect(work.count).toBe(2);
+  });
+
   it("ends with an error, too", async () => {
     const work = new InFlightWork();
     await expect(work.run(() => Promise.reject(new Error("mine")))).rejects.toThrow("mine");

@@ -49,14 +49,15 @@ export class InFlightWork {
     this.open = false;
   }
 
-  /** Takes a refusal back. */
+  /** Takes a refusal back; whoever waited for the work to end waits no more. */
   admit(): void {
     this.open = true;
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is under way that a drain has to wait for: it has all ended, or work is admitted again. */
   async idle(): Promise<void> {
-    if (this.running.size === 0) return;
+    if (this.running.size === 0 || this.open) return;
     await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 }

@@ -23,5 +23,3 @@ export async function retryWhileAway<Result>(
     }
   }
 }
-
-export { within } from "./within.js";

@@ -4,7 +4,7 @@ import type { LeaseView } from "../election/core/lease.js";
 export interface Posture {
   readonly nodeId: string;
   readonly role: "LEADER" | "STANDBY" | "DRAINING";
-  /** Its gate is open: also while it drains. */
+  /** It acts for the role: also while it gives it up. */
   readonly isLeader: boolean;
   /** The three are null together, where no living leader is known. */
   readonly leaderEpoch: bigint | null;
@@ -26,13 +26,18 @@ export function leaderOf(lease: LeaseView | null): KnownLeader | null {
 
 export function postureOf(
   nodeId: string,
-  seen: { readonly isDraining: boolean; readonly isLeader: boolean; readonly leader: KnownLeader | null },
+  seen: {
+    readonly isDraining: boolean;
+    readonly isLeader: boolean;
+    readonly isActing: boolean;
+    readonly leader: KnownLeader | null;
+  },
 ): Posture {
-  const { isDraining, isLeader, leader } = seen;
+  const { isDraining, isLeader, isActing, leader } = seen;
   return {
     nodeId,
     role: isDraining ? "DRAINING" : isLeader ? "LEADER" : "STANDBY",
-    isLeader,
+    isLeader: isActing,
     leaderEpoch: leader?.epoch ?? null,
     leaderId: leader?.nodeId ?? null,
     leaderUrl: leader?.url ?? null,

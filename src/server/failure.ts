@@ -89,8 +89,11 @@ export interface SchemaProblem {
   readonly message?: string | undefined;
 }
 
+/** Enough to mend a mistake; who sends thousands of them has made another one. */
+const toldProblems = 10;
+
 function invalid(where: string, problems: readonly SchemaProblem[]): HoldfastError {
-  const told = problems.flatMap((problem) => describe(where, problem));
+  const told = problems.flatMap((problem) => describe(where, problem)).slice(0, toldProblems);
   const message = told.map(({ field, problem }) => `${field} ${problem}`).join("; ");
   return new HoldfastError("INVALID_REQUEST", `${message}.`, { details: { problems: told } });
 }

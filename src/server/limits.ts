@@ -1,7 +1,9 @@
 /** Everything that the server bounds, in one place. docs/reference/http.md has the same table, and a test compares them. */
 export const limits = {
-  /** Of a request's body. */
-  bodyBytes: 1_048_576,
+  /** Of a request's body, unless its endpoint declares more: 64 KiB of brackets keep the loop busy for some milliseconds. */
+  bodyBytes: 65_536,
+  /** The most that an endpoint may declare: so much JSON takes a tenth of a second, or two. */
+  maxBodyBytes: 1_048_576,
   /** Of the request line and all headers together. */
   headerBytes: 16_384,
   headerCount: 100,

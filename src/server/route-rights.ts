@@ -9,6 +9,8 @@ declare module "fastify" {
     readonly permission?: RouteRight;
     /** Each call is a line in the audit, also where it changes nothing: who looked is worth knowing. */
     readonly audited?: boolean;
+    /** Only ends work that the leader gave out: a leader that drains still takes it, for as long as its gate is open. */
+    readonly endsWork?: boolean;
   }
 }
 

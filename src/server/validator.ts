@@ -1,6 +1,7 @@
 import type { FastifyRequest, FastifySchemaCompiler } from "fastify";
 import type { TObject } from "typebox";
 import { Compile } from "typebox/compile";
+import type { SchemaProblem } from "./failure.js";
 
 /**
  * Checks a request against its schema and changes nothing in it: what is unknown is refused and not dropped, a number in
@@ -10,9 +11,38 @@ export const compileValidator: FastifySchemaCompiler<TObject> = ({ schema, httpP
   const check = Compile(schema);
   return (given: unknown) => {
     const value = httpPart === "querystring" ? readNumbers(schema, given) : given;
-    return check.Check(value) ? { value } : { error: check.Errors(value) };
+    if (check.Check(value)) return { value };
+    const overlong = findOverlong(schema, value, "");
+    return { error: overlong === null ? check.Errors(value) : [overlong] };
   };
 };
+
+interface KnownSchema {
+  readonly properties?: Readonly<Record<string, KnownSchema>>;
+  readonly items?: KnownSchema;
+  readonly maxItems?: number;
+}
+
+/**
+ * The first list that is longer than it may be. Whatever else is wrong with such a request is not looked for: that takes time
+ * by the square of the list's length, and the length is the caller's choice.
+ */
+function findOverlong(schema: KnownSchema, value: unknown, instancePath: string): SchemaProblem | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { properties = {}, items, maxItems } = schema;
+  if (maxItems !== undefined && Array.isArray(value) && value.length > maxItems) {
+    const message = `must not have more than ${maxItems} items`;
+    return { keyword: "maxItems", instancePath, params: { limit: maxItems }, message };
+  }
+  const inside = Array.isArray(value)
+    ? value.map((item: unknown, index) => [String(index), items, item] as const)
+    : Object.entries(properties).map(([name, inner]) => [name, inner, (value as Record<string, unknown>)[name]] as const);
+  for (const [name, inner, given] of inside) {
+    const found = inner === undefined ? null : findOverlong(inner, given, `${instancePath}/${name}`);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 function readNumbers({ properties }: TObject, given: unknown): unknown {
   if (typeof given !== "object" || given === null) return given;
@@ -26,6 +56,6 @@ function readNumbers({ properties }: TObject, given: unknown): unknown {
 
 /** For endpoints whose body may be left out: none means the same as an empty one. */
 export async function withoutBodyIsEmpty(request: FastifyRequest): Promise<void> {
-  request.body ??= {};
+  if (request.body === undefined) request.body = {};
   await Promise.resolve();
 }

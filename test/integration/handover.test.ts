@@ -115,7 +115,10 @@ test.concurrent("a pure follower never contends, not even by request, and sees w
   await using first = await start(database.url, "first", quick);
   expect(await first.said("elected")).toMatchObject({ epoch: 1n });
   await seesLeader(follower, "first");
-  await first.ask("stepDown", { to: "follower" });
+  await expect(first.ask("stepDown", { to: "follower" })).rejects.toMatchObject({
+    message: expect.stringContaining("does not contend"),
+  });
+  await first.ask("stepDown");
   expect(await first.said("elected", ({ epoch }) => epoch === 2n)).toMatchObject({ reason: "released" });
   expect(follower.reports.filter(({ kind }) => kind === "elected")).toEqual([]);
   expect(await follower.ask("gate")).toEqual({ open: false });

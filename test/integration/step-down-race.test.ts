@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Pool } from "pg";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { clusterNode, historyOf, leaseOf, quick } from "../support/election.js";
+import { clusterNode, heirOf, historyOf, leaseOf, quick } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
@@ -69,7 +69,9 @@ test.concurrent("a step-down in favour of a node, whose term ends while that nod
   const pool = new Pool({ connectionString: database.url, max: 1 });
   await using leader = await startLocalNode(clusterNode(database.url, "leader", quick, { pool }));
   await leader.leads();
-  await using _standby = await startLocalNode(clusterNode(database.url, "standby", quick));
+  await using standby = await startLocalNode(clusterNode(database.url, "standby", quick));
+  standby.node.role("scheduler");
+  await heirOf(database.url);
   const role = leader.node.role("scheduler");
   const busy = await pool.connect();
   const lost = once(role, "lost");
