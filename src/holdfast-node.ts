@@ -73,7 +73,10 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
     this.roles = new RoleBook({
-      ...{ store, clock, observer: this.observer, signal: this.stopping.signal },
+      store,
+      clock,
+      observer: this.observer,
+      signal: this.stopping.signal,
       elector: () => this.elector,
       alsoEnded: () => this.work.idle(),
       lockKeyOf: (role) => config.lockKeys.get(role) ?? null,
@@ -110,10 +113,11 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   private createMembership(): Membership {
-    const { config, report, store, clock, log } = this.parts;
+    const { parts } = this;
     const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
     return new Membership({
-      ...{ config, report, store, clock, log, trouble },
+      ...parts,
+      trouble,
       actions: {
         drain: async () => {
           await this.drain();

@@ -26,7 +26,7 @@ test.concurrent("a node that was killed is shown and marked as dead, and one tha
   const settings = clusterNode(database.url, "mortal", quick);
   await using mortal = await NodeProcess.start({ settings });
   expect(await statusOf(leader, "mortal")).toBe("active");
-  await mortal.kill("SIGKILL");
+  mortal.kill("SIGKILL");
   await expect.poll(() => statusOf(leader, "mortal"), { timeout: 10_000 }).toBe("dead");
   await expect.poll(() => storedStatus(database.url, "mortal"), { timeout: 10_000 }).toBe("dead");
   expect(leader.log.map(({ msg }) => msg)).toContain("a node died");

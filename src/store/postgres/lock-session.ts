@@ -104,15 +104,13 @@ class PostgresLockSession implements LockSession {
     const sorted = orders
       .map((order) => ({ ...order, renew: order.renew === null ? null : order.renew.toString() }))
       .sort((a, b) => (a.role < b.role ? -1 : 1));
-    const load = toLoadJson(this.registry.load());
+    const wishes = JSON.stringify(sorted);
+    const load = JSON.stringify(toLoadJson(this.registry.load()));
     let reply: BeatJson;
     try {
       const rows = await this.client.query<{ reply: BeatJson }>(
         `select ${this.schema}.beat($1, $2, $3, $4, $5, $6, $7, $8) as reply`,
-        [
-          ...[nodeId, incarnation, status, sessions.lock, sessions.witness],
-          ...[JSON.stringify(sorted), JSON.stringify(load), this.nodeTimeoutMs],
-        ],
+        [nodeId, incarnation, status, sessions.lock, sessions.witness, wishes, load, this.nodeTimeoutMs],
       );
       ({ reply } = rows[0] as { reply: BeatJson });
       if (!reply.known) await this.registry.rejoin(this.client);
