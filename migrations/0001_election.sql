@@ -177,37 +177,6 @@ begin
 end
 $$;
 
--- A node enters the registry. Its id is taken while another process lives behind it: by its sessions, or, where a pooler
--- hides them, by its beat. Answers with the row that is in the way, or null.
-create function :"schema".join_node(p_report jsonb, p_node_timeout_ms integer) returns jsonb
-language plpgsql as $$
-declare
-  v_row :"schema".nodes;
-begin
-  perform pg_stat_clear_snapshot();
-  select * into v_row from :"schema".nodes where node_id = p_report->>'node_id' for update;
-  if found and v_row.incarnation <> p_report->>'incarnation' and v_row.status <> 'left' and (
-    :"schema".session_alive(v_row.lock_session) or :"schema".session_alive(v_row.witness_session) or (
-      v_row.lock_session is null
-      and v_row.last_heartbeat > clock_timestamp() - p_node_timeout_ms * interval '1 millisecond')
-  ) then
-    return to_jsonb(v_row);
-  end if;
-  insert into :"schema".nodes (
-    node_id, incarnation, clustered, status, hostname, pid, url, version, roles, promotable
-  ) values (
-    p_report->>'node_id', p_report->>'incarnation', (p_report->>'clustered')::boolean, p_report->>'status',
-    p_report->>'hostname', (p_report->>'pid')::integer, p_report->>'url', p_report->>'version',
-    array(select jsonb_array_elements_text(p_report->'roles')), (p_report->>'promotable')::boolean
-  ) on conflict (node_id) do update set
-    incarnation = excluded.incarnation, clustered = excluded.clustered, status = excluded.status,
-    hostname = excluded.hostname, pid = excluded.pid, url = excluded.url, version = excluded.version,
-    roles = excluded.roles, promotable = excluded.promotable, started_at = clock_timestamp(),
-    last_heartbeat = clock_timestamp(), lock_session = null, witness_session = null;
-  return null;
-end
-$$;
-
 -- Makes a role's row exist. A pinned lock key must be the same on every node. The row carries this database's identity from
 -- the start; and where this is not the database that the schema was made in, the row of an older one may have been lost,
 -- so its epochs begin above all that it can have given.
@@ -240,92 +209,6 @@ begin
     raise exception using errcode = 'HF005',
       message = format('role %s is locked by key %s in this database, not by %s', p_role, v_key, p_lock_key);
   end if;
-end
-$$;
-
--- R12: one statement a beat. The node's row in the registry, its renewals, its locks, and the view of every lease.
--- p_orders: [{"role", "renew": epoch or null, "lock": "take"|"drop"|null, "heir": the same}], ordered by role.
--- Locks each renewed row FOR NO KEY UPDATE and skips one that another transaction holds: unknown, not lost.
-create function :"schema".beat(
-  p_node text, p_incarnation text, p_status text, p_lock_session text, p_witness_session text, p_orders jsonb
-) returns jsonb
-language plpgsql as $$
-declare
-  v_renews boolean := p_orders @? '$[*] ? (@.renew != null)';
-  v_identity text;
-  v_known boolean;
-  v_order jsonb;
-  v_lease :"schema".leases;
-  v_answers jsonb := '[]';
-  v_renewal jsonb;
-  v_lock boolean;
-  v_heir boolean;
-  v_overtaken boolean;
-begin
-  -- R2: inside the transaction, or a setting of the role or the database would win. A standby's beat may be lost.
-  perform set_config('synchronous_commit', case when v_renews then 'on' else 'off' end, true);
-  v_identity := :"schema".identity();
-
-  update :"schema".nodes set
-    last_heartbeat = clock_timestamp(), status = p_status,
-    lock_session = p_lock_session, witness_session = p_witness_session
-  where node_id = p_node and incarnation = p_incarnation;
-  v_known := found;
-
-  for v_order in select o from jsonb_array_elements(p_orders) o loop
-    v_renewal := null;
-    v_lock := null;
-    v_heir := null;
-    if v_order->>'renew' is not null then
-      select * into v_lease from :"schema".leases where role = v_order->>'role' for no key update skip locked;
-      if not found then
-        v_renewal := '{"kind": "unknown"}';
-      elsif v_identity is not null and v_lease.identity is not null and v_lease.identity <> v_identity then
-        v_renewal := '{"kind": "lost", "reason": "database_changed"}';
-      elsif v_lease.epoch <> (v_order->>'renew')::bigint or v_lease.incarnation is distinct from p_incarnation then
-        v_renewal := '{"kind": "lost", "reason": "superseded"}';
-      elsif v_lease.expires_at <= clock_timestamp() and not (
-        v_lease.on_stall = 'hold' and coalesce(:"schema".key_owner(v_lease.lock_key) = pg_backend_pid(), false)
-      ) then
-        v_renewal := '{"kind": "lost", "reason": "expired"}';
-      else
-        -- A beat that comes late, on a session that its process has given up since, must not name that session again: the
-        -- row would tell of a crash where there was a reconnect.
-        v_overtaken := :"schema".opened_after(v_lease.lock_session, p_lock_session);
-        update :"schema".leases set
-          holder_url = (select url from :"schema".nodes where node_id = p_node),
-          renewed_at = clock_timestamp(),
-          expires_at = clock_timestamp() + ttl_ms * interval '1 millisecond',
-          lock_session = case when v_overtaken then lock_session else p_lock_session end,
-          witness_session = case when v_overtaken then witness_session else p_witness_session end
-        where role = v_lease.role;
-        v_renewal := '{"kind": "renewed"}';
-      end if;
-    end if;
-    if v_order->>'lock' is not null or v_order->>'heir' is not null then
-      select * into v_lease from :"schema".leases where role = v_order->>'role';
-      if v_order->>'lock' = 'take' then
-        v_lock := pg_try_advisory_lock(v_lease.lock_key);
-      elsif v_order->>'lock' = 'drop' then
-        perform pg_advisory_unlock(v_lease.lock_key);
-        v_lock := false;
-      end if;
-      if v_order->>'heir' = 'take' then
-        v_heir := pg_try_advisory_lock(v_lease.heir_key);
-      elsif v_order->>'heir' = 'drop' then
-        perform pg_advisory_unlock(v_lease.heir_key);
-        v_heir := false;
-      end if;
-    end if;
-    if v_renewal is not null or v_lock is not null or v_heir is not null then
-      v_answers := v_answers || jsonb_build_object(
-        'role', v_order->>'role', 'renewal', v_renewal, 'holds_lock', v_lock, 'is_heir', v_heir);
-    end if;
-  end loop;
-
-  return jsonb_build_object(
-    'known', v_known, 'identity', v_identity, 'answers', v_answers,
-    'leases', (select coalesce(jsonb_agg(:"schema".lease_view(l)), '[]') from :"schema".leases l));
 end
 $$;
 
@@ -576,15 +459,6 @@ create function :"schema".record(
 language sql as $$
   insert into :"schema".history (role, epoch, event, reason, node_id, previous_node_id, gap_ms)
   select l.role, l.epoch, p_event, p_reason, p_node, p_previous, p_gap_ms from :"schema".leases l where l.role = p_role
-$$;
-
--- A process that stops while a lease of its own still runs, because its work did not stop in time: its sessions end now, and
--- that must not look like a crash. The lease has to run out (R9).
-create function :"schema".leave(p_node text, p_incarnation text) returns void
-language sql as $$
-  update :"schema".leases set lock_session = null, witness_session = null where incarnation = p_incarnation;
-  update :"schema".nodes set status = 'left', lock_session = null, witness_session = null
-  where node_id = p_node and incarnation = p_incarnation;
 $$;
 
 -- After a restore from a dump: above every token that the lost database may have given, with a quarantine of one TTL.

@@ -59,7 +59,8 @@ create unlogged table :"schema".snapshots (
   body text not null
 );
 
--- As in 0001, with all that a node says of itself.
+-- A node enters the registry. Its id is taken while another process lives behind it: by its sessions, or, where they tell
+-- nothing, by its beat. Answers with the row that is in the way, or null.
 create or replace function :"schema".join_node(p_report jsonb, p_node_timeout_ms integer) returns jsonb
 language plpgsql as $$
 declare
@@ -103,11 +104,14 @@ language sql immutable as $$
     'acted_at', :"schema".ms_since_1970(r.acted_at), 'refusal', r.refusal)
 $$;
 
--- R12, as in 0001: still one statement a beat. It now also says how busy the node is, and answers with all that a node
--- should hear of: how many are here, what was asked of it, and whether tokens or configuration have changed.
+-- R12: one statement a beat. The node's row in the registry, with how busy it is; its renewals and its locks; and back comes
+-- all that a node should hear of: every lease, how many nodes are here, what was asked of this one, and whether tokens or
+-- configuration have changed.
+-- p_orders: [{"role", "renew": epoch or null, "lock": "take"|"drop"|null, "heir": the same}], ordered by role.
+-- Locks each renewed row FOR NO KEY UPDATE and skips one that another transaction holds: unknown, not lost.
 -- Every node pays for this one every second, on a session that has grown cold meanwhile, so it is made of few queries: what
 -- is none is an expression, which PL/pgSQL runs by itself.
-drop function :"schema".beat(text, text, text, text, text, jsonb);
+drop function if exists :"schema".beat(text, text, text, text, text, jsonb);
 create function :"schema".beat(
   p_node text, p_incarnation text, p_status text, p_lock_session text, p_witness_session text, p_orders jsonb,
   p_load jsonb, p_node_timeout_ms integer
@@ -371,6 +375,8 @@ begin
 end
 $$;
 
+-- A clean stop leaves a tombstone. A process may stop while a lease of its own still runs, because its work did not stop in
+-- time: its sessions end now, and that must not look like a crash. The lease has to run out (R9).
 create or replace function :"schema".leave(p_node text, p_incarnation text) returns void
 language sql as $$
   update :"schema".leases set lock_session = null, witness_session = null where incarnation = p_incarnation;
