@@ -102,3 +102,39 @@ describe("a node that is asked over HTTP", () => {
     });
   });
 });
+
+describe("a token", () => {
+  it.each([
+    ["https://a:7400", "https://a:7400/", true],
+    ["https://a:7400", "https://b:7400", true],
+    ["https://a:7400", "http://a:7400", false],
+    ["https://127.0.0.1:7400", "http://127.0.0.1:7401", false],
+    ["http://127.0.0.1:7400", "http://127.0.0.1:7401", true],
+    ["http://localhost:7400", "http://[::1]:7401", true],
+    ["http://127.0.0.1:7400", "http://10.0.0.5:7400", false],
+    ["http://127.0.0.1:7400", "http://127.0.0.1.example:7400", false],
+    ["http://127.0.0.1:7400", "https://b:7400", false],
+    ["http://10.0.0.5:7400", "http://10.0.0.5:7400", true],
+    ["http://10.0.0.5:7400", "http://10.0.0.5:7401", false],
+    ["http://10.0.0.5:7400", "http://127.0.0.1:7400", false],
+    ["http://127.0.0.1:7400", "no address", false],
+  ])("that was given for %s goes to %s: %s", (named, told, goes) => {
+    const at = new NodeClient({ url: named, token: "hf_x" }).at(told);
+    expect(at?.url ?? null).toBe(goes ? told.replace(/\/$/, "") : null);
+  });
+
+  it("that nobody has keeps nobody from asking", () => {
+    const at = new NodeClient({ url: "https://a:7400", token: null }).at("http://b:7400");
+    expect(at?.url).toBe("http://b:7400");
+  });
+
+  it("stays at home when a node is asked as nobody", async () => {
+    const seen: (string | undefined)[] = [];
+    const url = await listen((request, response) => {
+      seen.push(request.headers.authorization);
+      answering(200, {})(request, response);
+    });
+    await new NodeClient({ url, token: "hf_x" }).anonymousAt(url).get("/role");
+    expect(seen).toEqual([undefined]);
+  });
+});

@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { InfoAnswer, LeaderAnswer, NodeAnswer, TransitionAnswer } from "../../src/server/cluster-answers.js";
+import type { RoleAnswer } from "../../src/server/health-answers.js";
 
 /** What a made-up cluster looks like. */
 export interface FakeCluster {
@@ -78,6 +79,10 @@ export function fakeCluster(nodes: readonly NodeAnswer[], leader: LeaderAnswer):
 export class FakeNodeServer implements AsyncDisposable {
   cluster: FakeCluster;
   readonly url: string;
+  /** Each request, and what it had in its Authorization header. */
+  readonly heard: { readonly path: string; readonly authorization: string | undefined }[] = [];
+  /** What `GET /role` answers. */
+  role: () => RoleAnswer | undefined = () => undefined;
   private readonly server: Server;
 
   private constructor(server: Server, cluster: FakeCluster) {
@@ -92,6 +97,7 @@ export class FakeNodeServer implements AsyncDisposable {
     const fake = new FakeNodeServer(server, cluster);
     server.on("request", (request, response) => {
       const path = (request.url ?? "").split("?")[0] ?? "";
+      fake.heard.push({ path, authorization: request.headers.authorization });
       const answer = request.method === "POST" ? fake.act(path) : fake.answer(path);
       response.writeHead(answer === undefined ? 404 : 200, {
         "content-type": "application/json",
@@ -115,6 +121,8 @@ export class FakeNodeServer implements AsyncDisposable {
     const { info, nodes, leaders, history } = this.cluster;
     const list = (items: readonly unknown[]): unknown => ({ items, next_cursor: null });
     switch (path) {
+      case "/role":
+        return this.role();
       case "/cluster/info":
         return info;
       case "/cluster/nodes":

@@ -81,8 +81,10 @@ export async function runDrill(drill: Drill): Promise<DrillReport> {
 /** The scene was read a while ago: a person may have thought about the question. */
 async function checkStillLeads({ scene, client }: Drill): Promise<void> {
   const { url, node_id: nodeId } = scene.leader;
-  const now = await (url === null ? client : client.at(url)).get<RoleAnswer>(rolePath(scene.role));
-  if (now.leader_id === nodeId && now.leader_epoch === scene.epoch) return;
+  const now = await (url === null ? client : client.anonymousAt(url)).get<RoleAnswer>(rolePath(scene.role));
+  // A leader's own answer also tells whether it is that very process, and not another that was started under its name.
+  const isIts = url === null || now.role !== "STANDBY";
+  if (isIts && now.leader_id === nodeId && now.leader_epoch === scene.epoch) return;
   throw new HoldfastError(
     "REFUSED",
     `"${nodeId}" no longer leads "${scene.role}" under epoch ${scene.epoch}: try again.`,
@@ -114,7 +116,7 @@ async function wake({ scene, client, timeline }: Drill, successor: Sight, signal
   timeline.add(`SIGCONT to ${nodeId} (pid ${pid})`);
   send(pid, "SIGCONT", nodeId);
   if (url === null) return;
-  const old = client.at(url);
+  const old = client.anonymousAt(url);
   await untilAnswer(old, scene.role, ({ role }) => role === "STANDBY", signal);
   timeline.add(`${nodeId} answers as standby: its gate is shut`);
   await untilAnswer(old, scene.role, ({ leader_epoch: epoch }) => (epoch ?? 0) >= successor.epoch, signal);
@@ -129,9 +131,10 @@ function resumeQuietly({ leader: { pid } }: Scene): void {
   }
 }
 
-/** The successor knows best; without one that is known here, whoever was asked. */
+/** The successor knows best; where it is not known here, or must not have the token, whoever was asked. */
 function witnessOf({ scene, client }: Drill, sight: Sight): NodeClient {
-  return scene.standbys.find(({ nodeId }) => nodeId === sight.nodeId)?.client ?? client;
+  const successor = scene.standbys.find(({ nodeId }) => nodeId === sight.nodeId);
+  return (successor === undefined ? null : client.at(successor.client.url)) ?? client;
 }
 
 function overdue({ kind, scene, timeoutMs }: Drill): HoldfastError {

@@ -6,6 +6,7 @@ import type { NodeClient } from "../node-client.js";
 
 export interface Standby {
   readonly nodeId: string;
+  /** Asks as nobody: where a node stands is for everyone to know, and its address is only what the registry says. */
   readonly client: NodeClient;
 }
 
@@ -45,7 +46,7 @@ export async function readScene(client: NodeClient, role: string): Promise<Scene
 /** A node counts only if it answers by itself, and stands by for this very role. */
 async function standbyOf(client: NodeClient, node: NodeAnswer, role: string): Promise<Standby | null> {
   if (node.url === null || !node.promotable) return null;
-  const standby = client.at(node.url, standbyTimeoutMs);
+  const standby = client.anonymousAt(node.url, standbyTimeoutMs);
   try {
     const answer = await standby.get<RoleAnswer>(rolePath(role));
     return answer.role === "STANDBY" ? { nodeId: node.node_id, client: standby } : null;

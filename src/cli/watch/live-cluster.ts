@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../errors.js";
 import type { NodeClient } from "../node-client.js";
+import { oneLine } from "../paint.js";
 import { type ClusterPicture, takePicture } from "./cluster-picture.js";
 
 export type Look =
@@ -14,24 +15,30 @@ const passing = new Set(["NODE_AWAY", "DATABASE_AWAY", "DATABASE_READ_ONLY", "DA
 
 /** Looks at the cluster through one node, and through another as soon as that one is gone. */
 export class LiveCluster {
-  private current: NodeClient;
+  /** The node that was named: whether the token may go to another is judged by this one. */
+  private readonly named: NodeClient;
+  private current: string;
   private known: readonly string[];
-  private readonly named: string;
 
   constructor(client: NodeClient) {
-    this.current = client.at(client.url, lookTimeoutMs);
-    this.named = client.url;
+    this.named = client;
+    this.current = client.url;
     this.known = [client.url];
   }
 
   /** Fails only for what no other node would answer differently, such as a token that is refused. */
   async look(signal: AbortSignal): Promise<Look> {
     let reason = "";
-    for (const url of [this.current.url, ...this.known.filter((other) => other !== this.current.url)]) {
-      const client = this.current.at(url);
+    let skipped = "";
+    for (const url of [this.current, ...this.known.filter((other) => other !== this.current)]) {
+      const client = this.named.at(url, lookTimeoutMs);
+      if (client === null) {
+        skipped = ` ${oneLine(url)} is not asked: a token goes elsewhere only over HTTPS, or within this machine.`;
+        continue;
+      }
       try {
         const picture = await takePicture(client, signal);
-        this.remember(client, picture);
+        this.remember(picture);
         return { kind: "seen", picture };
       } catch (error) {
         signal.throwIfAborted();
@@ -39,14 +46,14 @@ export class LiveCluster {
         reason = error.message;
       }
     }
-    return { kind: "away", reason };
+    return { kind: "away", reason: `${reason}${skipped}` };
   }
 
-  private remember(client: NodeClient, { nodes }: ClusterPicture): void {
-    this.current = client;
+  private remember({ via, nodes }: ClusterPicture): void {
+    this.current = via;
     const living = nodes.filter(({ status }) => status !== "dead" && status !== "left");
     const urls = living.flatMap(({ url }) => (url === null ? [] : [url.replace(/\/+$/, "")]));
     // The one that was named comes last, but is never given up: it may come back.
-    this.known = [...new Set([...urls, this.named])];
+    this.known = [...new Set([...urls, this.named.url])];
   }
 }
