@@ -13,7 +13,7 @@ export interface ClusterInfo {
   readonly drainingNodes: number;
   readonly deadNodes: number;
   readonly joiningNodes: number;
-  /** The node that leads each role; a role whose lease has run out is not in it. */
+  /** The living node that leads each role; a role whose lease has run out is not in it. */
   readonly leaders: Readonly<Record<string, string>>;
 }
 
@@ -22,6 +22,8 @@ export interface RoleLease {
   readonly role: string;
   readonly epoch: bigint;
   readonly nodeId: string | null;
+  /** Of the process that holds it: another one may bear the node's name by now. */
+  readonly incarnation: string | null;
   readonly url: string | null;
   readonly acquiredAt: number | null;
   readonly expiresAt: number;
@@ -56,6 +58,14 @@ export interface ClusterView {
   ask(asking: Asking): Promise<NodeRequest>;
 }
 
+/** Whom a lease makes the leader: the very process that took it, for as long as the lease runs and the process lives. */
+export function leaderAmong(nodes: readonly NodeRow[], lease: RoleLease | undefined): NodeRow | null {
+  if (lease === undefined || lease.nodeId === null || lease.remainingMs <= 0) return null;
+  const holder = nodes.find(({ nodeId }) => nodeId === lease.nodeId);
+  if (holder === undefined || holder.incarnation !== lease.incarnation) return null;
+  return holder.status === "dead" || holder.status === "left" ? null : holder;
+}
+
 const historyLimit = 100;
 
 type Source = Pick<Store<unknown>, "registry" | "requests" | "leases" | "history">;
@@ -78,9 +88,10 @@ export function viewCluster(
     async info() {
       const [nodes, leases] = await Promise.all([view.nodes(), view.leases()]);
       const counts = countByStatus(nodes);
-      const held = leases.flatMap((lease) =>
-        lease.nodeId !== null && lease.remainingMs > 0 ? [[lease.role, lease.nodeId]] : [],
-      );
+      const held = leases.flatMap((lease) => {
+        const leader = leaderAmong(nodes, lease);
+        return leader === null ? [] : [[lease.role, leader.nodeId]];
+      });
       return {
         name,
         totalNodes: nodes.length - counts.left,
@@ -100,6 +111,7 @@ export function viewCluster(
           role: lease.role,
           epoch: lease.epoch,
           nodeId: lease.holder,
+          incarnation: lease.incarnation,
           url: lease.holderUrl,
           acquiredAt: held ? lease.acquiredAt : null,
           expiresAt: lease.expiresAt,

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import type { ClusterInfo, ClusterView, RoleLease } from "../membership/cluster-view.js";
+import { type ClusterInfo, type ClusterView, leaderAmong, type RoleLease } from "../membership/cluster-view.js";
 import type { NodeRequest } from "../membership/node-request.js";
 import { loadOf, type NodeRow } from "../membership/node-row.js";
 import { epoch, exactly, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
@@ -53,11 +53,10 @@ export type NodesAnswer = Static<typeof nodesSchema>;
 
 export function showNodes(nodes: readonly NodeRow[], lease: RoleLease | undefined): NodesAnswer {
   const owner = lease?.nodeId ?? null;
-  const leads = ({ nodeId, status }: NodeRow): boolean =>
-    nodeId === owner && (lease?.remainingMs ?? 0) > 0 && status !== "dead" && status !== "left";
+  const leader = leaderAmong(nodes, lease);
   return {
-    nodes: nodes.map((node) => showNode(node, leads(node))),
-    leader_node_id: nodes.find(leads)?.nodeId ?? null,
+    nodes: nodes.map((node) => showNode(node, node === leader)),
+    leader_node_id: leader?.nodeId ?? null,
     lease_owner: owner,
     lease_expires_at: owner === null ? null : secondsOrNull(lease?.expiresAt ?? null),
   };

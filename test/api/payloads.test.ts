@@ -195,6 +195,17 @@ describe("GET /cluster/nodes", () => {
     expect((await get(node, "/cluster/nodes")).body).toMatchObject({ leader_node_id: "node-b", lease_owner: "node-b" });
   });
 
+  it("takes a process that was started under the leader's name for what it is: another one", async () => {
+    const node = await openNode();
+    node.nodes = [nodeRow("node-a", { incarnation: "new" as never }), nodeRow("node-b")];
+    node.leases = [lease("scheduler", "node-a", { incarnation: "old" })];
+    const { body } = await get(node, "/cluster/nodes");
+    expect(body).toMatchObject({ leader_node_id: null, lease_owner: "node-a" });
+    expect((body.nodes as { is_leader: boolean }[]).map((shown) => shown.is_leader)).toEqual([false, false]);
+    node.leases = [lease("scheduler", "node-a", { incarnation: "new" })];
+    expect((await get(node, "/cluster/nodes")).body).toMatchObject({ leader_node_id: "node-a" });
+  });
+
   it.each(["dead", "left"] as const)("names no leader that is %s, though the lease still does", async (status) => {
     const node = await openNode();
     node.nodes = [nodeRow("node-a", { status }), nodeRow("node-b")];

@@ -240,6 +240,7 @@ export function lease(role: string, nodeId: string | null, given: Partial<RoleLe
     role,
     epoch: 7n,
     nodeId,
+    incarnation: nodeId === null ? null : "x",
     url: nodeId === null ? null : `http://${nodeId}:7400`,
     acquiredAt: nodeId === null ? null : 1_750_000_100_000,
     expiresAt: 1_750_000_153_400,
