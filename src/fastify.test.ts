@@ -26,6 +26,8 @@ async function serverOf(node: Node) {
       { onRequest: inner.leaderOnly("orders") },
       async () => await Promise.resolve({ taken: true }),
     );
+    const ends = { onRequest: inner.leaderOnly("orders", { endsWork: true }) };
+    inner.post("/orders/done", ends, async () => await Promise.resolve({ done: true }));
     inner.get("/orders", async () => await Promise.resolve([]));
     await Promise.resolve();
   });
@@ -77,6 +79,8 @@ describe("holdfast/fastify", () => {
     const refused = await app.inject({ method: "POST", url: "/orders", payload: {} });
     expect(refused.statusCode).toBe(503);
     expect(refused.json()).toMatchObject({ error: "DRAINING" });
+    // What it gave out before may still come back.
+    expect((await app.inject({ method: "POST", url: "/orders/done", payload: {} })).json()).toEqual({ done: true });
     work[Symbol.dispose]();
     await drained;
     await cluster.clock.advance(2_000); // A beat shows it who leads now.

@@ -5,7 +5,7 @@
  *   app.post("/orders", { onRequest: app.leaderOnly("scheduler") }, async () => ...);
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { leaderGuard } from "./server/leader-guard.js";
+import { type GuardOptions, leaderGuard } from "./server/leader-guard.js";
 import { type GuardedNode, roleHeaders } from "./server/role-headers.js";
 
 type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>;
@@ -13,7 +13,7 @@ type RequestHook = (request: FastifyRequest, reply: FastifyReply) => Promise<Fas
 declare module "fastify" {
   interface FastifyInstance {
     /** A hook for `onRequest`: passes only on the role's leader, and answers 409 or 503 elsewhere, before the body is read. */
-    leaderOnly(role: string): RequestHook;
+    leaderOnly(role: string, options?: GuardOptions): RequestHook;
   }
 }
 
@@ -25,7 +25,7 @@ export interface HoldfastPluginOptions {
 
 /** Puts the role headers on every answer, errors too, and adds `app.leaderOnly(role)`. */
 export async function holdfast(app: FastifyInstance, { node, role }: HoldfastPluginOptions): Promise<void> {
-  app.decorate("leaderOnly", (wanted: string) => leaderOnly(node, wanted));
+  app.decorate("leaderOnly", (wanted: string, options?: GuardOptions) => leaderOnly(node, wanted, options));
   app.addHook("onSend", async (_request, reply) => {
     reply.headers(roleHeaders(node, role));
     await Promise.resolve();
@@ -39,10 +39,10 @@ Object.assign(holdfast, {
   [Symbol.for("fastify.display-name")]: "holdfast",
 });
 
-function leaderOnly(node: GuardedNode, role: string): RequestHook {
+function leaderOnly(node: GuardedNode, role: string, options?: GuardOptions): RequestHook {
   leaderGuard(node, role); // A malformed name is found out when the route is made, and not with its first request.
   return async (_request, reply) => {
-    const refusal = leaderGuard(node, role);
+    const refusal = leaderGuard(node, role, options);
     if (refusal === null) return await Promise.resolve(undefined);
     return reply.code(refusal.status).headers(refusal.headers).send(refusal.body);
   };

@@ -49,6 +49,15 @@ describe("the guard", () => {
     expect(Object.keys(answer?.headers ?? {})).not.toContain("x-holdfast-leader-id");
   });
 
+  it("lets what only ends work pass on a leader that drains, while its gate is open", () => {
+    const draining = { ...leader, role: "DRAINING" } as const;
+    const ends = { endsWork: true };
+    expect(leaderGuard(nodeThat({ ...draining, isLeader: true }), "orders", ends)).toBeNull();
+    expect(leaderGuard(nodeThat({ ...draining, isLeader: true }), "orders")).toMatchObject({ status: 503 });
+    expect(leaderGuard(nodeThat({ ...draining, isLeader: false }), "orders", ends)).toMatchObject({ status: 503 });
+    expect(leaderGuard(nodeThat({ ...behind, role: "DRAINING" }), "orders", ends)).toMatchObject({ status: 409 });
+  });
+
   it("tells a leader that drains from a follower that drains", () => {
     expect(leaderGuard(nodeThat({ ...leader, role: "DRAINING" }), "orders")).toMatchObject({
       status: 503,

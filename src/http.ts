@@ -4,5 +4,5 @@
  */
 export type { Answer } from "./server/answer.js";
 export { errorAnswer } from "./server/error-answer.js";
-export { leaderGuard } from "./server/leader-guard.js";
+export { type GuardOptions, leaderGuard } from "./server/leader-guard.js";
 export { type GuardedNode, roleHeaders } from "./server/role-headers.js";

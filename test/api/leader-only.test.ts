@@ -85,6 +85,44 @@ describe("a write below /v1/ on the leader", () => {
   });
 });
 
+describe("a route that only ends work", () => {
+  const ask = async (stand: (node: StandInNode) => void, config: { readonly endsWork?: boolean }) => {
+    const node = new StandInNode();
+    await node.access.refresh();
+    stand(node);
+    await using served = serve(node);
+    served.app.post("/v1/ended", { config: { permission: "agent", ...config } }, async () => ({ taken: true }));
+    const answer = await served.app.inject({ method: "POST", url: "/v1/ended", payload: {} });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+  const ends = { endsWork: true };
+
+  it("is taken by the leader, and by a leader that drains for as long as its gate is open", async () => {
+    expect(await ask((node) => node.stand("LEADER"), ends)).toEqual({ status: 200, body: { taken: true } });
+    expect(await ask((node) => node.stand("DRAINING"), ends)).toEqual({ status: 200, body: { taken: true } });
+  });
+
+  it("is the exception: without that word a leader that drains refuses", async () => {
+    expect(await ask((node) => node.stand("DRAINING"), {})).toMatchObject({ status: 503, body: { error: "DRAINING" } });
+  });
+
+  it("is refused by a leader that drains once its gate is shut", async () => {
+    const shut = (node: StandInNode): void => {
+      node.stand("DRAINING");
+      const posture = node.postures.get("scheduler");
+      if (posture !== undefined) posture.isLeader = false;
+    };
+    expect(await ask(shut, ends)).toMatchObject({ status: 503, body: { error: "DRAINING" } });
+  });
+
+  it("is no business of a node that does not lead, whether it drains or not", async () => {
+    for (const role of ["STANDBY", "DRAINING"] as const) {
+      const outcome = await ask((node) => node.stand(role, "scheduler", "node-b"), ends);
+      expect(outcome).toEqual({ status: 409, body: refusal });
+    }
+  });
+});
+
 it("a node that drains and does not lead is not the leader", async () => {
   await using served = await serveOpen();
   served.node.stand("DRAINING", "scheduler", "node-b");
