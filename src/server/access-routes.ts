@@ -32,9 +32,7 @@ const wishSchema = exactly({
     description: `1 to ${longestTokenName} printable characters, of this token alone`,
   }),
   role: Type.Enum([...accessRoles]),
-  grants: Type.Optional(
-    Type.Array(Type.Enum([...grantable]), { maxItems: grantable.length, uniqueItems: true }),
-  ),
+  grants: Type.Optional(Type.Array(Type.Enum([...grantable]), { maxItems: grantable.length, uniqueItems: true })),
   expires_in_seconds: Type.Optional(
     Type.Integer({ minimum: 1, maximum: longestLifetimeMs / 1000, description: "At most ten years" }),
   ),

@@ -8,6 +8,7 @@ import { isOpenDoor, refuseForeignPages } from "./open-door.js";
 import { isMutating, ownerOf } from "./owned-paths.js";
 import type { RouteRight } from "./route-rights.js";
 import type { ServedNode } from "./served-node.js";
+import { checkExpectation } from "./unread-body.js";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -24,16 +25,17 @@ declare module "fastify" {
 export function admit(node: ServedNode, limits: Limits, request: FastifyRequest): Answer | null {
   checkHead(limits, request);
   const open = isOpenDoor(node);
-  if (open) refuseForeignPages(request.headers);
+  if (open) refuseForeignPages(request.method, request.headers);
   request.caller = open ? anyone : authenticate(node, request.headers.authorization);
   const { url = request.url, config } = request.routeOptions;
   const right = config.permission;
   const owner = isMutating(request.method) ? ownerOf(url) : null;
   authorize(request.caller, right, owner?.permissions ?? []);
-  return owner === null ? null : leaderGuard(node, owner.role);
+  return owner === null ? null : leaderGuard(node, owner.role, { endsWork: config.endsWork === true });
 }
 
-function checkHead(limits: Limits, { raw, url }: FastifyRequest): void {
+function checkHead(limits: Limits, request: FastifyRequest): void {
+  const { raw, url } = request;
   if (raw.headers.host === undefined && raw.httpVersion !== "1.0") {
     throw new HoldfastError("BAD_REQUEST", "A request of HTTP/1.1 has a Host header.");
   }
@@ -43,6 +45,7 @@ function checkHead(limits: Limits, { raw, url }: FastifyRequest): void {
   if (url.length > limits.urlLength) {
     throw new HoldfastError("BAD_REQUEST", `A URL has at most ${limits.urlLength} characters here.`);
   }
+  checkExpectation(request);
 }
 
 /** Null without a token, with an unknown one, and while the tokens could not be read. */

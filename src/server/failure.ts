@@ -89,11 +89,8 @@ export interface SchemaProblem {
   readonly message?: string | undefined;
 }
 
-/** Enough to mend a mistake; who sends thousands of them has made another one. */
-const toldProblems = 10;
-
 function invalid(where: string, problems: readonly SchemaProblem[]): HoldfastError {
-  const told = problems.flatMap((problem) => describe(where, problem)).slice(0, toldProblems);
+  const told = problems.flatMap((problem) => describe(where, problem));
   const message = told.map(({ field, problem }) => `${field} ${problem}`).join("; ");
   return new HoldfastError("INVALID_REQUEST", `${message}.`, { details: { problems: told } });
 }
@@ -103,17 +100,13 @@ function describe(
   where: string,
   { keyword, instancePath, params, message = "is not valid" }: SchemaProblem,
 ): Problem[] {
-  const at = instancePath.slice(1).replaceAll("/", ".");
+  const at = instancePath.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~").slice(0, 100);
   const within = (name: unknown): string => [at, String(name)].filter((part) => part !== "").join(".");
-  if (keyword === "additionalProperties" && Array.isArray(params.additionalProperties)) {
-    return params.additionalProperties.map((name) => ({
-      field: within(name).slice(0, 100),
-      problem: "is not a field here",
-    }));
-  }
+  // Each unknown field by itself; a line about all of them follows, unless there are so many that nobody counts further.
+  if (keyword === "boolean") return [{ field: at, problem: "is not a field here" }];
+  if (keyword === "additionalProperties") return [];
   if (keyword === "required" && Array.isArray(params.requiredProperties)) {
     return params.requiredProperties.map((name) => ({ field: within(name), problem: "is missing" }));
   }
-  if (keyword === "boolean") return []; // Said already, as an unknown field.
   return [{ field: at === "" ? `the ${where}` : at, problem: message }];
 }

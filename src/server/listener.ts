@@ -1,5 +1,12 @@
 import { readFileSync } from "node:fs";
-import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { HoldfastError } from "../errors.js";
@@ -42,6 +49,10 @@ export function createListener(
   server.maxConnections = limits.maxConnections + limits.spareConnections;
   // Counted by admission, which refuses where Node.js would drop the rest in silence. The size bounds them here.
   server.maxHeadersCount = 0;
+  // Node.js would invite every body, and refuse what else is expected in words of its own: admission comes first.
+  for (const event of ["checkContinue", "checkExpectation"] as const) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit("request", request, response));
+  }
   const watched = watchConnections(server, limits, fullWarning(node, limits));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const status = answerClientError(node, error, socket);

@@ -13,11 +13,16 @@ const errorSchema = {
   }),
 };
 
+const description =
+  "Who is here, who leads, and what to do about it. What is listed is what this node has: /cluster/scale, /config, and the " +
+  "endpoints of jobs (/v1), queues (/queue, /dead-letters), messages (/messages, /connections) and alerts (/alerts) come " +
+  "with the parts of Holdfast that they belong to.";
+
 /** The document is made from the routes: their schemas, and the permission that each of them declares. */
 export const openapiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: "3.1.0",
-    info: { title: "Holdfast", version, description: "Who is here, who leads, and what to do about it." },
+    info: { title: "Holdfast", version, description },
     components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
   },
   transform: ({ schema, url, route }) => {

@@ -8,6 +8,7 @@ import type { Limits } from "./limits.js";
 import type { Listener } from "./listener.js";
 import { roleHeaders } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
+import { inviteBody, leavesBody } from "./unread-body.js";
 
 /** Said of a request that reached no route: its path is the caller's own, and must not become a series or a line. */
 export const unmatched = "unmatched";
@@ -39,7 +40,11 @@ export function pathOfRequests(
       throw new HoldfastError("TOO_BUSY", "This node has as many connections as it takes: try again, or ask another.");
     }
     const refusal = admit(node, limits, request);
-    return refusal === null ? await Promise.resolve(undefined) : sendAnswer(reply, refusal);
+    if (refusal !== null) return sendAnswer(reply, refusal);
+    // Here and not by the handler for it, before which Fastify reads and parses the body of whoever sends one.
+    if (request.routeOptions.url === undefined) throw notFound(request);
+    inviteBody(request, reply);
+    return await Promise.resolve(undefined);
   });
 
   app.addHook("preHandler", async (request) => await beginAudit(node, limits, request));
@@ -48,7 +53,7 @@ export function pathOfRequests(
     await finishAudit(node, limits, request, reply);
     reply.headers(commonHeaders(node));
     // A connection that stayed open after this answer would hold up the close, or the place of another.
-    if (closing || isSurplus(request.raw.socket)) reply.header("connection", "close");
+    if (closing || isSurplus(request.raw.socket) || leavesBody(request)) reply.header("connection", "close");
   });
 
   app.addHook("onResponse", async (request, reply) => {
@@ -75,6 +80,7 @@ export function answerUnreadablePath(
   { error, request, reply }: { readonly error: Error; readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): void {
   reply.headers(commonHeaders(node));
+  if (leavesBody(request)) reply.header("connection", "close");
   try {
     const refusal = admit(node, limits, request);
     sendAnswer(reply, refusal ?? failureAnswer(node, request, error));

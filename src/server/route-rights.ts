@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Permission } from "../access/permission.js";
+import type { Limits } from "./limits.js";
 
 /** What a caller needs to get to a route; "anonymous" is open to everyone. */
 export type RouteRight = Permission | "anonymous";
@@ -14,9 +15,12 @@ declare module "fastify" {
   }
 }
 
-/** Denies by default: a route that does not say who may call it does not come to be. */
-export function requireRights(app: FastifyInstance): void {
+/** Denies by default: a route that does not say who may call it does not come to be, nor one that takes any amount. */
+export function requireRights(app: FastifyInstance, { maxBodyBytes }: Pick<Limits, "maxBodyBytes">): void {
   app.addHook("onRoute", (route) => {
+    if ((route.bodyLimit ?? 0) > maxBodyBytes) {
+      throw new Error(`${String(route.method)} ${route.url} takes more than ${maxBodyBytes} bytes (maxBodyBytes).`);
+    }
     if (route.config?.permission === undefined) {
       throw new Error(
         `${String(route.method)} ${route.url} declares no permission: put one, or "anonymous", in its config.`,

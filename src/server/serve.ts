@@ -54,7 +54,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   });
   app.setValidatorCompiler(compileValidator);
   app.removeContentTypeParser("text/plain");
-  requireRights(app);
+  requireRights(app, limits);
   const metrics = pathOfRequests(app, node, limits, (socket) => listener?.isSurplus(socket) === true);
   onClientError = (status) => metrics.count("unknown", unmatched, status);
   app.register(swagger, openapiOptions);

@@ -1,7 +1,6 @@
-import type { FastifyRequest, FastifySchemaCompiler } from "fastify";
+import type { FastifyRequest, FastifySchemaCompiler, FastifySchemaValidationError } from "fastify";
 import type { TObject } from "typebox";
 import { Compile } from "typebox/compile";
-import type { SchemaProblem } from "./failure.js";
 
 /**
  * Checks a request against its schema and changes nothing in it: what is unknown is refused and not dropped, a number in
@@ -27,16 +26,18 @@ interface KnownSchema {
  * The first list that is longer than it may be. Whatever else is wrong with such a request is not looked for: that takes time
  * by the square of the list's length, and the length is the caller's choice.
  */
-function findOverlong(schema: KnownSchema, value: unknown, instancePath: string): SchemaProblem | null {
+function findOverlong(schema: KnownSchema, value: unknown, instancePath: string): FastifySchemaValidationError | null {
   if (typeof value !== "object" || value === null) return null;
   const { properties = {}, items, maxItems } = schema;
   if (maxItems !== undefined && Array.isArray(value) && value.length > maxItems) {
     const message = `must not have more than ${maxItems} items`;
-    return { keyword: "maxItems", instancePath, params: { limit: maxItems }, message };
+    return { keyword: "maxItems", instancePath, schemaPath: "#", params: { limit: maxItems }, message };
   }
   const inside = Array.isArray(value)
     ? value.map((item: unknown, index) => [String(index), items, item] as const)
-    : Object.entries(properties).map(([name, inner]) => [name, inner, (value as Record<string, unknown>)[name]] as const);
+    : Object.entries(properties).map(
+        ([name, inner]) => [name, inner, (value as Record<string, unknown>)[name]] as const,
+      );
   for (const [name, inner, given] of inside) {
     const found = inner === undefined ? null : findOverlong(inner, given, `${instancePath}/${name}`);
     if (found !== null) return found;

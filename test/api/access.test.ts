@@ -263,6 +263,32 @@ describe("an open door is not for pages in a browser", () => {
     expect((await ask(headers, "POST", "/cluster/nodes/node-a/drain")).status).toBe(200);
   });
 
+  const link = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
+  it.each([
+    ["cross-site", {}],
+    ["same-site", {}],
+    ["cross-site", { "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" }],
+    ["cross-site", { ...link, "sec-fetch-dest": "iframe" }],
+  ])("Sec-Fetch-Site: %s is another page, also where it sends no Origin (%j)", async (site, more) => {
+    const headers = { host: "localhost:7400", "sec-fetch-site": site, ...more };
+    expect(await ask(headers)).toMatchObject({ status: 403, body: { error: "FORBIDDEN" } });
+  });
+
+  it.each([
+    ["same-origin", {}],
+    ["none", {}],
+    ["cross-site", link],
+  ])("Sec-Fetch-Site: %s is a person, or its own page (%j)", async (site, more) => {
+    expect((await ask({ host: "localhost:7400", "sec-fetch-site": site, ...more })).status).toBe(200);
+  });
+
+  it("and what was posted by a form of another site is no link", async () => {
+    const headers = { host: "localhost:7400", "sec-fetch-site": "cross-site", ...link };
+    const outcome = await ask(headers, "POST", "/cluster/nodes/node-a/drain");
+    expect(outcome).toMatchObject({ status: 403, asked: 0 });
+  });
+
   it("and a node with tokens asks for one instead", async () => {
     const node = new StandInNode();
     const headers = { host: "node-a.example:7400", ...(await node.bearer("viewer")) };

@@ -79,6 +79,19 @@ describe("a control", () => {
     expect(served.node.asked).toEqual([]);
   });
 
+  it.each(["/cluster/nodes/node-b/drain", "/cluster/leaders/scheduler/step-down"])(
+    "%s may come without a body, but null is one, and not the right one",
+    async (url) => {
+      await using served = await serveOpen();
+      const headers = { "content-type": "application/json" };
+      const answer = await served.app.inject({ method: "POST", url, headers, payload: "null" });
+      expect(answer.statusCode).toBe(422);
+      expect(answer.json()).toMatchObject({ error: "INVALID_REQUEST", message: "the body must be object." });
+      expect(served.node.asked).toEqual([]);
+      expect((await served.app.inject({ method: "POST", url })).statusCode).toBe(200);
+    },
+  );
+
   it("says at once that the database is away", async () => {
     await using served = await serveOpen();
     served.node.trouble = awayAtOnce;
