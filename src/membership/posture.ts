@@ -33,7 +33,9 @@ export function postureOf(
     readonly leader: KnownLeader | null;
   },
 ): Posture {
-  const { isDraining, isLeader, isActing, leader } = seen;
+  const { isDraining, isLeader, isActing } = seen;
+  // A leader that has lost touch is no place to send anybody to, least of all by itself.
+  const leader = seen.leader?.nodeId === nodeId && !isActing ? null : seen.leader;
   return {
     nodeId,
     role: isDraining ? "DRAINING" : isLeader ? "LEADER" : "STANDBY",
