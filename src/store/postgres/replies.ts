@@ -144,8 +144,8 @@ export function readAcquire(json: AcquireJson): AcquireReply {
 /** Whom a request is for, if that is what the notice tells of. */
 export function readRequestNotice(payload: string): string | null {
   try {
-    const json = JSON.parse(payload) as { kind?: unknown; node_id?: unknown };
-    return json.kind === "request" && typeof json.node_id === "string" ? json.node_id : null;
+    const json = JSON.parse(payload) as { kind?: unknown; node_id?: unknown } | null;
+    return json?.kind === "request" && typeof json.node_id === "string" ? json.node_id : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
