@@ -1,12 +1,17 @@
 import type { AuditEntry, AuditRow } from "../access/audit.js";
 import type { TokenOrder, TokenRow } from "../access/token.js";
 import type { EndReason, SessionPath } from "../election/core/elector-state.js";
-import type { Holder, LeaseView, NodeSessions, Sighting } from "../election/core/lease.js";
+import type { LeaseView, NodeSessions, Sighting } from "../election/core/lease.js";
 import type { AcquireRequest } from "../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../election/core/messages.js";
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
 import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
 import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
+import type { FenceToken } from "./fence-token.js";
+import type { Page } from "./page.js";
+import type { QueueBook } from "./queue-contract.js";
+
+export type { FenceToken, Page };
 
 /**
  * What Holdfast needs of a database, in its own words. No SQL, no driver and no error code of a dialect passes this line:
@@ -19,6 +24,7 @@ export interface Store<Tx> extends ElectionSessions {
   readonly requests: RequestBook;
   readonly access: AccessBook;
   readonly snapshots: SnapshotBook;
+  readonly queue: QueueBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */
@@ -128,12 +134,6 @@ export interface MetricsSnapshot {
   readonly text: string;
 }
 
-export interface Page {
-  readonly limit: number;
-  /** The id of the last line of the page before. */
-  readonly before?: string;
-}
-
 export interface HistoryFilter extends Page {
   readonly role?: Role;
 }
@@ -149,12 +149,6 @@ export interface RoleOrder {
   readonly role: Role;
   /** The role's advisory key, where the operator pins it. */
   readonly lockKey: bigint | null;
-}
-
-export interface FenceToken {
-  readonly role: Role;
-  readonly epoch: Epoch;
-  readonly holder: Holder;
 }
 
 export interface SessionEvents {

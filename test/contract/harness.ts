@@ -40,7 +40,7 @@ const terms: LeaseTerms = { ttlMs: 5_000, onStall: "depose", takeover: "evidence
 export interface StoreHarness extends AsyncDisposable {
   /** A store as this node uses it. */
   open(node?: Pick<Holder, "nodeId" | "incarnation">): Promise<Store<unknown>>;
-  /** Moves the database's clock on, or back, as far as any lease can tell. */
+  /** Moves the database's clock on, or back, as far as any lease or lane can tell. */
   advance(ms: number): Promise<void>;
   /** An administrator ends this session. */
   kill(ref: SessionRef): Promise<void>;
@@ -107,9 +107,14 @@ export async function postgresHarness(): Promise<StoreHarness> {
     },
     advance: (ms) =>
       run(
-        `update holdfast.leases set
-           acquired_at = acquired_at - $1 * interval '1 millisecond', renewed_at = renewed_at - $1 * interval '1 millisecond',
-           expires_at = expires_at - $1 * interval '1 millisecond', reserved_until = reserved_until - $1 * interval '1 millisecond'`,
+        `with step as (select $1 * interval '1 millisecond' as back),
+         lanes as (
+           update holdfast.lanes set leased_until = leased_until - back, wait_until = wait_until - back from step),
+         segments as (update holdfast.queue_segments set closed_at = closed_at - back from step)
+         update holdfast.leases set
+           acquired_at = acquired_at - back, renewed_at = renewed_at - back,
+           expires_at = expires_at - back, reserved_until = reserved_until - back
+         from step`,
         [ms],
       ),
     kill: (ref) => run("select pg_terminate_backend($1)", [Number(ref.split("@")[0])]),

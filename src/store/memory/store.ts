@@ -18,9 +18,11 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { QueueBook } from "../queue-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
 import type { MemoryDatabase } from "./database.js";
+import { MemoryQueueBook } from "./queue-book.js";
 import { MemoryRegistry } from "./registry.js";
 
 /** What a fenced function gets from the store in memory: a list of things to do if, and only if, it commits. */
@@ -34,6 +36,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly requests: RequestBook;
   readonly access: AccessBook;
   readonly snapshots: SnapshotBook;
+  readonly queue: QueueBook;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
 
@@ -44,6 +47,11 @@ export class MemoryStore implements Store<MemoryTransaction> {
     this.requests = memoryRequests(shared, this.registry);
     this.access = memoryAccess(shared, this.registry);
     this.snapshots = memorySnapshots(shared, this.registry);
+    this.queue = new MemoryQueueBook(
+      shared.queues,
+      () => shared.database.now(),
+      (fence, fn) => this.transaction(fence, fn),
+    );
   }
 
   async prepare(): Promise<void> {

@@ -37,6 +37,12 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   tokens: { node: ["select", "insert", "update"], reader: [] },
   audit: { node: ["select", "insert"], reader: [] },
   snapshots: { node: ["select", "insert", "update", "delete"], reader: [] },
+  // Segments are opened and dropped by functions that run as the owner; what is in them is reached through `messages`.
+  queue_segments: { node: ["select"], reader: [] },
+  lanes: { node: ["select", "insert", "update"], reader: [] },
+  messages: { node: ["select", "insert"], reader: [] },
+  message_keys: { node: ["select", "insert"], reader: [] },
+  dead_letters: { node: ["select", "insert", "update"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },
@@ -45,6 +51,9 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
 
 /** Every sequence that is not a column's own. */
 export const nodeSequences: readonly string[] = ["epoch_changes"];
+
+/** Every function that not everybody who sees the schema may call. */
+const nodeFunctions: readonly string[] = ["open_segment", "drop_segments"];
 
 /** Grants in one transaction, and remembers it. The schema must be at this code's version. */
 export async function grant(
@@ -98,6 +107,7 @@ async function apply(
   // First away with whatever it had: a node may become a reader, and a release may need less than the one before.
   await client.query(`revoke all on all tables in schema ${quoted} from ${grantee}`);
   await client.query(`revoke all on all sequences in schema ${quoted} from ${grantee}`);
+  await client.query(`revoke all on all functions in schema ${quoted} from ${grantee}`);
   await client.query(`revoke all on schema ${quoted} from ${grantee}`);
   await client.query(`grant usage on schema ${quoted} to ${grantee}`);
   for (const [relation, rights] of Object.entries(rightsOn)) {
@@ -107,6 +117,9 @@ async function apply(
   if (kind !== "node") return;
   for (const sequence of nodeSequences) {
     await client.query(`grant usage on sequence ${quoted}.${pg.escapeIdentifier(sequence)} to ${grantee}`);
+  }
+  for (const name of nodeFunctions) {
+    await client.query(`grant execute on function ${quoted}.${pg.escapeIdentifier(name)} to ${grantee}`);
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { QueueBook } from "../queue-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
@@ -25,6 +26,7 @@ import { ensureLeaseRow } from "./lease-row.js";
 import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
 import { noTimeout, type Questions, questionsOver } from "./questions.js";
+import { PostgresQueueBook } from "./queue-book.js";
 import { PostgresRegistry } from "./registry.js";
 import { type LeaseJson, readLease } from "./replies.js";
 import { requestBook } from "./request-book.js";
@@ -63,6 +65,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly requests: RequestBook;
   readonly access: AccessBook;
   readonly snapshots: SnapshotBook;
+  readonly queue: QueueBook;
   private readonly questions: Questions;
   private witness: PostgresWitnessSession | null = null;
 
@@ -75,6 +78,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.requests = requestBook(this.questions, options.node);
     this.access = accessBook(this.questions, options.node.nodeId);
     this.snapshots = snapshotBook(this.questions, options.node.nodeId);
+    this.queue = new PostgresQueueBook(this.questions, (fence, fn) => this.transaction(fence, fn));
   }
 
   async prepare(): Promise<void> {

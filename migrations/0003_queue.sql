@@ -1,0 +1,204 @@
+-- oldest-code: 2
+-- The durable staged queue. A lane is a log: messages are only added, and the lane's row says how far it is finished.
+
+-- Messages come in segments, each a partition of its own, opened one after another. What is old and finished is dropped whole.
+create table :"schema".queue_segments (
+  queue text not null,
+  segment integer generated always as identity primary key,
+  opened_at timestamptz not null default clock_timestamp(),
+  closed_at timestamptz
+);
+create index queue_segments_queue on :"schema".queue_segments (queue, segment);
+
+-- The whole state of a lane. It changes once for a batch of messages and not for each of them; no index holds what changes
+-- with every batch, so updates stay HOT.
+create table :"schema".lanes (
+  id bigint generated always as identity primary key,
+  queue text not null,
+  stage text not null,
+  name text not null,
+  -- Everything up to here is finished; and the segment that it was in, below which nothing has to be looked for.
+  done bigint not null default 0,
+  done_segment integer not null default 0,
+  -- Up to here it is in flight: more than `done` while somebody works on it.
+  claimed bigint not null default 0,
+  claim bigint not null default 0,
+  claim_epoch bigint not null default 0,
+  leased_until timestamptz,
+  -- What the head, the message after `done`, has been through.
+  attempts integer not null default 0,
+  reclaims integer not null default 0,
+  wait_until timestamptz,
+  last_error text,
+  blocked boolean not null default false,
+  paused boolean not null default false,
+  -- False where a new leader need not look.
+  busy boolean not null default true,
+  unique (queue, stage, name)
+) with (fillfactor = 50);
+create index lanes_busy on :"schema".lanes (queue) where busy;
+
+-- Insert only. The key is the order: lane and position; an append that is asked for twice adds nothing.
+create table :"schema".messages (
+  segment integer not null,
+  lane bigint not null,
+  position bigint not null,
+  epoch bigint not null,
+  at timestamptz not null default clock_timestamp(),
+  key text,
+  headers jsonb,
+  body bytea not null,
+  primary key (lane, position, segment)
+) partition by list (segment);
+
+-- Which messages with an idempotency key were taken in. Goes with the segment.
+create table :"schema".message_keys (
+  queue text not null,
+  key text not null,
+  lane bigint not null,
+  position bigint not null,
+  segment integer not null,
+  primary key (queue, key)
+);
+create index message_keys_segment on :"schema".message_keys (segment);
+
+create table :"schema".dead_letters (
+  id bigint generated always as identity primary key,
+  queue text not null,
+  stage text not null,
+  lane text not null,
+  position bigint not null,
+  key text,
+  headers jsonb,
+  body bytea not null,
+  reason text not null,
+  attempts integer not null,
+  reclaims integer not null,
+  died_at timestamptz not null default clock_timestamp(),
+  redriven_at timestamptz
+);
+create index dead_letters_queue on :"schema".dead_letters (queue, id);
+
+create function :"schema".lane_tail(p_lane :"schema".lanes) returns bigint
+language sql stable as $$
+  -- Of a segment that was dropped before an older one, nothing is left but what the row says.
+  select greatest(max(m.position), p_lane.done) from :"schema".messages m
+  where m.lane = p_lane.id and m.segment >= p_lane.done_segment
+$$;
+
+create function :"schema".lane_view(p_lane :"schema".lanes) returns jsonb
+language sql volatile as $$
+  select jsonb_build_object(
+    'id', p_lane.id, 'stage', p_lane.stage, 'lane', p_lane.name, 'done', p_lane.done,
+    'tail', :"schema".lane_tail(p_lane), 'attempts', p_lane.attempts, 'reclaims', p_lane.reclaims,
+    'wait_ms', greatest(0, coalesce(:"schema".ms_between(p_lane.wait_until, clock_timestamp()), 0)),
+    'paused', p_lane.paused, 'blocked', p_lane.blocked, 'last_error', p_lane.last_error)
+$$;
+
+-- The head of a lane makes way: its body is kept apart, and the lane goes on behind it.
+create function :"schema".bury_head(p_lane bigint, p_reason text, p_attempts integer) returns void
+language plpgsql as $$
+declare
+  v_lane :"schema".lanes;
+begin
+  select * into v_lane from :"schema".lanes where id = p_lane;
+  insert into :"schema".dead_letters (queue, stage, lane, position, key, headers, body, reason, attempts, reclaims)
+  select v_lane.queue, v_lane.stage, v_lane.name, m.position, m.key, m.headers, m.body, p_reason, p_attempts, v_lane.reclaims
+  from :"schema".messages m
+  where m.lane = p_lane and m.segment >= v_lane.done_segment and m.position = v_lane.done + 1;
+  if not found then
+    return;
+  end if;
+  update :"schema".lanes set
+    done = done + 1, claimed = greatest(claimed, done + 1), attempts = 0, reclaims = 0, wait_until = null, last_error = null, blocked = false
+  where id = p_lane;
+end
+$$;
+
+-- On promotion, under the fence of the new epoch: what earlier ones had in flight goes back, blind to its lease, at a cost of
+-- what was in flight. It costs no attempt; but a head that was in flight when one leader after another went down may be what
+-- fells them, so that is counted apart. p_own: also what this epoch has in flight, which counts nothing.
+create function :"schema".recover_queue(p_queue text, p_epoch bigint, p_max_reclaims integer, p_own boolean) returns jsonb
+language plpgsql as $$
+declare
+  v_lane record;
+  v_reclaimed integer := 0;
+  v_quarantined integer := 0;
+  v_segment integer;
+begin
+  for v_lane in
+    update :"schema".lanes set
+      claimed = done, claim = 0, leased_until = null, reclaims = reclaims + (claim_epoch < p_epoch)::integer
+    where queue = p_queue and busy and claimed > done and (p_own or claim_epoch < p_epoch)
+    returning id, reclaims, attempts
+  loop
+    v_reclaimed := v_reclaimed + 1;
+    if v_lane.reclaims > p_max_reclaims then
+      perform :"schema".bury_head(
+        v_lane.id, format('in flight in %s crashes in a row', v_lane.reclaims), v_lane.attempts);
+      v_quarantined := v_quarantined + 1;
+    end if;
+  end loop;
+  select segment into v_segment from :"schema".queue_segments
+  where queue = p_queue and closed_at is null order by segment desc limit 1;
+  return jsonb_build_object(
+    'segment', v_segment, 'reclaimed', v_reclaimed, 'quarantined', v_quarantined,
+    'lanes', (
+      select coalesce(jsonb_agg(:"schema".lane_view(l) order by l.id), '[]') from :"schema".lanes l
+      where l.queue = p_queue and l.busy));
+end
+$$;
+
+-- A new segment is a partition of its own. Creating one takes a lock that the appends of this queue's own leader would wait
+-- for, and it is the leader who does it.
+create function :"schema".open_segment(p_queue text) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_segment integer;
+begin
+  update :"schema".queue_segments set closed_at = clock_timestamp() where queue = p_queue and closed_at is null;
+  insert into :"schema".queue_segments (queue) values (p_queue) returning segment into v_segment;
+  execute format(
+    'create table %I.%I partition of %I.messages for values in (%s)',
+    :'schema', 'messages_' || v_segment, :'schema', v_segment);
+  -- Bodies are bytes that compress badly or not at all; trying costs more than it saves.
+  execute format('alter table %I.%I alter column body set storage external', :'schema', 'messages_' || v_segment);
+  return v_segment;
+end
+$$;
+
+-- Drops what is old and finished. A segment that still holds a message beyond its lane's `done` stays.
+create function :"schema".drop_segments(p_queue text, p_closed_for_ms bigint) returns integer[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_segment integer;
+  v_dropped integer[] := '{}';
+begin
+  for v_segment in
+    select s.segment from :"schema".queue_segments s
+    where s.queue = p_queue and s.closed_at < clock_timestamp() - p_closed_for_ms * interval '1 millisecond'
+    order by s.segment
+  loop
+    -- An append of before that still goes on is waited for, and seen.
+    execute format('lock table %I.%I in share mode', :'schema', 'messages_' || v_segment);
+    if exists (
+      select from :"schema".lanes l
+      cross join lateral (
+        select from :"schema".messages m
+        where m.lane = l.id and m.segment = v_segment and m.position > l.done limit 1
+      ) unfinished
+      where l.queue = p_queue and l.done_segment <= v_segment
+    ) then
+      continue;
+    end if;
+    execute format('drop table %I.%I', :'schema', 'messages_' || v_segment);
+    delete from :"schema".message_keys where segment = v_segment;
+    delete from :"schema".queue_segments where segment = v_segment;
+    v_dropped := v_dropped || v_segment;
+  end loop;
+  return v_dropped;
+end
+$$;
+
+-- They do what only the owner of the tables can: not for everybody who sees the schema (src/store/postgres/grants.ts).
+revoke execute on function :"schema".open_segment(text), :"schema".drop_segments(text, bigint) from public;

@@ -1,0 +1,211 @@
+import { HoldfastError } from "../../errors.js";
+import type { AppendBatch, DeadLetterWithBody, LaneRow, MessagePlace, StoredMessage } from "../queue-contract.js";
+
+/** A lane's log, and its one row of state. */
+export interface MemoryLane {
+  readonly id: number;
+  readonly queue: string;
+  readonly stage: string;
+  readonly name: string;
+  readonly messages: Map<number, StoredMessage>;
+  /** The highest position that was ever taken in. */
+  newest: number;
+  done: number;
+  claimed: number;
+  claim: number;
+  claimEpoch: bigint;
+  leasedUntil: number | null;
+  attempts: number;
+  reclaims: number;
+  waitUntil: number | null;
+  lastError: string | null;
+  blocked: boolean;
+  paused: boolean;
+  busy: boolean;
+}
+
+/** What the queues of one database in memory hold. Every method is done at once, and either does all of it or nothing. */
+export class MemoryQueueTables {
+  readonly lanes = new Map<number, MemoryLane>();
+  readonly segments = new Map<number, { readonly queue: string; closedAt: number | null }>();
+  readonly deadLetters: (DeadLetterWithBody & { readonly queue: string })[] = [];
+  private readonly byName = new Map<string, MemoryLane>();
+  private readonly keys = new Map<string, Map<string, MessagePlace & { readonly segment: number }>>();
+  private readonly now: () => number;
+  private segmentCount = 0;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  lanesOf(queue: string): MemoryLane[] {
+    return [...this.lanes.values()].filter((lane) => lane.queue === queue);
+  }
+
+  lanesNamed(ids: readonly number[]): MemoryLane[] {
+    return ids.flatMap((id) => this.lanes.get(id) ?? []);
+  }
+
+  find(queue: string, stage: string, name: string): MemoryLane | undefined {
+    return this.byName.get(JSON.stringify([queue, stage, name]));
+  }
+
+  addLane(queue: string, stage: string, name: string): MemoryLane {
+    const lane: MemoryLane = {
+      id: this.lanes.size + 1,
+      queue,
+      stage,
+      name,
+      messages: new Map(),
+      newest: 0,
+      done: 0,
+      claimed: 0,
+      claim: 0,
+      claimEpoch: 0n,
+      leasedUntil: null,
+      attempts: 0,
+      reclaims: 0,
+      waitUntil: null,
+      lastError: null,
+      blocked: false,
+      paused: false,
+      busy: true,
+    };
+    this.lanes.set(lane.id, lane);
+    this.byName.set(JSON.stringify([queue, stage, name]), lane);
+    return lane;
+  }
+
+  row(lane: MemoryLane): LaneRow {
+    const { id, stage, name, done, newest, attempts, reclaims, paused, blocked, lastError } = lane;
+    const waitMs = Math.max(0, (lane.waitUntil ?? 0) - this.now());
+    const tail = Math.max(done, newest);
+    return { id, stage, lane: name, done, tail, attempts, reclaims, waitMs, paused, blocked, lastError };
+  }
+
+  /** Throws where the batch cannot be taken in, before anything has been. */
+  requirePlaces({ queue, segment, messages }: AppendBatch): void {
+    if (messages.length > 0 && this.segments.get(segment)?.queue !== queue) {
+      throw new HoldfastError("DATABASE_REFUSED", `Queue "${queue}" has no segment ${segment}.`);
+    }
+    const missing = messages.find(({ lane }) => this.lanes.get(lane)?.queue !== queue);
+    if (missing !== undefined) {
+      throw new HoldfastError("DATABASE_REFUSED", `Queue "${queue}" has no lane ${missing.lane}.`);
+    }
+  }
+
+  /** For what is written with something else: all of it finds its place, or none does. */
+  requireFreePlaces(batch: AppendBatch): void {
+    this.requirePlaces(batch);
+    const taken = batch.messages.some(({ lane, position }) => this.lanes.get(lane)?.messages.has(position));
+    if (taken) throw new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
+  }
+
+  /** Answers with how many it added. */
+  append(batch: AppendBatch): number {
+    this.requirePlaces(batch);
+    let added = 0;
+    const { queue, segment, messages, waking } = batch;
+    for (const { lane: id, position, key, headers, body } of messages) {
+      const lane = this.lanes.get(id) as MemoryLane;
+      if (!lane.messages.has(position)) {
+        const kept = { headers: headers === null ? null : { ...headers }, body: Buffer.from(body) };
+        lane.messages.set(position, { lane: id, position, segment, key, at: this.now(), ...kept });
+        lane.newest = Math.max(lane.newest, position);
+        added += 1;
+      }
+      const keys = this.keysOf(queue);
+      if (key !== null && !keys.has(key)) keys.set(key, { lane: id, position, segment });
+    }
+    if (messages.length > 0) for (const lane of this.lanesNamed(waking)) lane.busy = true;
+    return added;
+  }
+
+  findKey(queue: string, key: string): MessagePlace | undefined {
+    const found = this.keysOf(queue).get(key);
+    return found && { lane: found.lane, position: found.position };
+  }
+
+  private keysOf(queue: string): Map<string, MessagePlace & { readonly segment: number }> {
+    const known = this.keys.get(queue);
+    if (known !== undefined) return known;
+    const made = new Map<string, MessagePlace & { readonly segment: number }>();
+    this.keys.set(queue, made);
+    return made;
+  }
+
+  /** The messages from the head on, without a gap. */
+  prefix(lane: MemoryLane, limit: number): StoredMessage[] {
+    const found: StoredMessage[] = [];
+    while (found.length < limit) {
+      const message = lane.messages.get(lane.done + 1 + found.length);
+      if (message === undefined) break;
+      found.push(message);
+    }
+    return found;
+  }
+
+  /** Those that are not finished, also behind a gap. */
+  unfinished(lane: MemoryLane): StoredMessage[] {
+    const beyond = [...lane.messages.values()].filter(({ position }) => position > lane.done);
+    return beyond.sort((one, other) => one.position - other.position);
+  }
+
+  /** The head of a lane makes way: its body is kept apart, and the lane goes on behind it. */
+  bury(lane: MemoryLane, reason: string, attempts: number): void {
+    const head = lane.messages.get(lane.done + 1);
+    if (head === undefined) return;
+    const { position, key, headers, body } = head;
+    this.deadLetters.push({
+      id: `${this.deadLetters.length + 1}`,
+      queue: lane.queue,
+      stage: lane.stage,
+      lane: lane.name,
+      position,
+      key,
+      headers,
+      body,
+      reason,
+      attempts,
+      reclaims: lane.reclaims,
+      diedAt: this.now(),
+      redrivenAt: null,
+    });
+    lane.done += 1;
+    lane.claimed = Math.max(lane.claimed, lane.done);
+    Object.assign(lane, { attempts: 0, reclaims: 0, waitUntil: null, lastError: null, blocked: false });
+  }
+
+  openSegmentOf(queue: string): number | undefined {
+    return [...this.segments].find(([, segment]) => segment.queue === queue && segment.closedAt === null)?.[0];
+  }
+
+  openSegment(queue: string): number {
+    for (const segment of this.segments.values()) {
+      if (segment.queue === queue) segment.closedAt ??= this.now();
+    }
+    this.segmentCount += 1;
+    this.segments.set(this.segmentCount, { queue, closedAt: null });
+    return this.segmentCount;
+  }
+
+  dropSegments(queue: string, closedForMs: number): number[] {
+    const old = [...this.segments].filter(
+      ([, { queue: owner, closedAt }]) => owner === queue && closedAt !== null && closedAt <= this.now() - closedForMs,
+    );
+    const lanes = this.lanesOf(queue);
+    const needed = new Set(lanes.flatMap((lane) => this.unfinished(lane)).map(({ segment }) => segment));
+    const dropped = old.map(([id]) => id).filter((id) => !needed.has(id));
+    for (const id of dropped) this.dropSegment(id, queue, lanes);
+    return dropped;
+  }
+
+  private dropSegment(id: number, queue: string, lanes: readonly MemoryLane[]): void {
+    for (const { messages } of lanes) {
+      for (const [position, { segment }] of messages) if (segment === id) messages.delete(position);
+    }
+    const keys = this.keysOf(queue);
+    for (const [key, { segment }] of keys) if (segment === id) keys.delete(key);
+    this.segments.delete(id);
+  }
+}

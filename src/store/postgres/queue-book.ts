@@ -1,0 +1,285 @@
+import type pg from "pg";
+import { HoldfastError } from "../../errors.js";
+import type { FenceToken, Page } from "../contract.js";
+import type {
+  AppendBatch,
+  ClaimOrder,
+  LaneName,
+  LaneRow,
+  QueueBook,
+  RecoverOrder,
+  Recovery,
+  Settlement,
+  StoredMessage,
+} from "../queue-contract.js";
+import type { Questions } from "./questions.js";
+import {
+  type DeadLetterJson,
+  type LaneJson,
+  type MessageJson,
+  readDeadLetter,
+  readHead,
+  readLane,
+  readMessage,
+  toColumns,
+} from "./queue-rows.js";
+import { queueStatements } from "./queue-statements.js";
+import { toHoldfastError } from "./sql-errors.js";
+
+type Fenced = <Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>) => Promise<Result>;
+
+/** The queue on PostgreSQL: a few statements, each for many lanes at once, and each write under its epoch's fence. */
+export class PostgresQueueBook implements QueueBook {
+  private readonly questions: Questions;
+  private readonly fenced: Fenced;
+  private readonly sql: ReturnType<typeof queueStatements>;
+
+  constructor(questions: Questions, fenced: Fenced) {
+    this.questions = questions;
+    this.fenced = (fence, fn) => write(fenced, fence, fn);
+    this.sql = queueStatements(questions.schema);
+  }
+
+  private async appendIn(tx: pg.ClientBase, batch: AppendBatch, epoch: bigint): Promise<number> {
+    const { queue, segment, messages, waking } = batch;
+    if (messages.length === 0) return 0;
+    const { rowCount } = await tx.query({
+      name: "holdfast_append",
+      text: this.sql.append,
+      values: [...toColumns(messages), segment, epoch.toString()],
+    });
+    const keyed = messages.filter(({ key }) => key !== null);
+    if (keyed.length > 0) {
+      const columns = [keyed.map(({ key }) => key), keyed.map(({ lane }) => lane), keyed.map((m) => m.position)];
+      await tx.query(this.sql.appendKeys, [queue, segment, ...columns]);
+    }
+    if (waking.length > 0) await tx.query(this.sql.wake, [waking]);
+    return rowCount ?? 0;
+  }
+
+  /** For what is written with something else: all of it finds its place, or the transaction ends. */
+  private async appendAll(tx: pg.ClientBase, batch: AppendBatch, epoch: bigint): Promise<void> {
+    if ((await this.appendIn(tx, batch, epoch)) === batch.messages.length) return;
+    throw new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
+  }
+
+  async recover(fence: FenceToken, { queue, maxReclaims, own }: RecoverOrder): Promise<Recovery> {
+    return await this.fenced(fence, async (tx) => {
+      const { rows } = await tx.query<{ found: RecoveryJson }>(this.sql.recover, [
+        queue,
+        fence.epoch.toString(),
+        maxReclaims,
+        own,
+      ]);
+      const { segment, lanes, reclaimed, quarantined } = (rows[0] as { found: RecoveryJson }).found;
+      const open = segment ?? (await openSegment(tx, this.sql.openSegment, queue));
+      return { segment: open, lanes: lanes.map(readLane), reclaimed, quarantined };
+    });
+  }
+
+  async openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[]): Promise<readonly LaneRow[]> {
+    return await this.fenced(fence, async (tx) => {
+      const { rows } = await tx.query<{ lane: LaneJson }>(this.sql.openLanes, [
+        queue,
+        lanes.map(({ stage }) => stage),
+        lanes.map(({ lane }) => lane),
+      ]);
+      return rows.map(({ lane }) => readLane(lane));
+    });
+  }
+
+  async append(fence: FenceToken, batch: AppendBatch): Promise<number> {
+    return await this.fenced(fence, async (tx) => await this.appendIn(tx, batch, fence.epoch));
+  }
+
+  async findKeys(queue: string, keys: readonly string[]) {
+    const rows = await this.questions.rows<{ key: string; lane: string; position: string }>(
+      "looking for messages by their keys",
+      this.sql.findKeys,
+      [queue, keys],
+    );
+    return new Map(rows.map(({ key, lane, position }) => [key, { lane: Number(lane), position: Number(position) }]));
+  }
+
+  async claim(fence: FenceToken, order: ClaimOrder): Promise<readonly StoredMessage[]> {
+    const { claim, leaseMs, wishes } = order;
+    return await this.fenced(fence, async (tx) => {
+      // Lost with the server, a claim is found in no lane, and nothing was handed out by a process that is still there.
+      await tx.query("set local synchronous_commit = off");
+      const { rows } = await tx.query<MessageJson & { body: Buffer }>({
+        name: "holdfast_claim",
+        text: this.sql.claim,
+        values: [
+          wishes.map(({ lane }) => lane),
+          wishes.map(({ limit }) => limit),
+          claim,
+          fence.epoch.toString(),
+          Math.ceil(leaseMs),
+        ],
+      });
+      return rows.map(readMessage);
+    });
+  }
+
+  async settle(fence: FenceToken, settlements: readonly Settlement[], produced: AppendBatch | null) {
+    return await this.fenced(fence, async (tx) => {
+      // Lost with the server, it is done again: delivery is at least once. What was taken in is another matter (append).
+      if (produced === null) await tx.query("set local synchronous_commit = off");
+      const { rows } = await tx.query<{ id: string }>({
+        name: "holdfast_settle",
+        text: this.sql.settle,
+        values: [...settlementColumns(settlements), fence.epoch.toString()],
+      });
+      const settled = new Set(rows.map(({ id }) => Number(id)));
+      const gone = settlements.map(({ lane }) => lane).filter((lane) => !settled.has(lane));
+      // What a claim that is gone has produced, its successor will produce too.
+      if (produced !== null && gone.length > 0) throw new Undone(gone);
+      for (const { lane, head } of settlements) {
+        if (head.kind !== "dead" || !settled.has(lane)) continue;
+        await tx.query(this.sql.bury, [lane, storable(head.error), head.attempts]);
+      }
+      if (produced !== null) await this.appendAll(tx, produced, fence.epoch);
+      return gone;
+    });
+  }
+
+  async renew(fence: FenceToken, lanes: readonly number[], leaseMs: number): Promise<void> {
+    await this.fenced(
+      fence,
+      async (tx) => await tx.query(this.sql.renew, [lanes, Math.ceil(leaseMs), fence.epoch.toString()]),
+    );
+  }
+
+  async sweep(fence: FenceToken, queue: string) {
+    return await this.fenced(fence, async (tx) => {
+      const { rows } = await tx.query<{ lane: LaneJson }>(this.sql.sweep, [queue]);
+      return rows.map(({ lane }) => readLane(lane));
+    });
+  }
+
+  async rest(fence: FenceToken, lanes: readonly number[]): Promise<void> {
+    await this.fenced(fence, async (tx) => await tx.query(this.sql.rest, [lanes]));
+  }
+
+  async setPaused(queue: string, { stage, lane }: LaneName, paused: boolean) {
+    const rows = await this.questions.rows<{ lane: LaneJson }>("pausing a lane", this.sql.setPaused, [
+      queue,
+      stage,
+      lane,
+      paused,
+    ]);
+    return rows[0] === undefined ? null : readLane(rows[0].lane);
+  }
+
+  async lanes(queue: string) {
+    const rows = await this.questions.rows<{ lane: LaneJson }>("reading the lanes", this.sql.lanes, [queue]);
+    return rows.map(({ lane }) => readLane(lane));
+  }
+
+  async peek(lane: number, limit: number) {
+    const rows = await this.questions.rows<MessageJson & { size: number }>("peeking into a lane", this.sql.peek, [
+      lane,
+      limit,
+    ]);
+    return rows.map(readHead);
+  }
+
+  async deadLetters(queue: string, { limit, before }: Page) {
+    const rows = await this.questions.rows<DeadLetterJson>("reading the dead letters", this.sql.deadLetters, [
+      queue,
+      before ?? null,
+      limit,
+    ]);
+    return rows.map(readDeadLetter);
+  }
+
+  async deadLetter(queue: string, id: string) {
+    if (!isLetterId(id)) return null;
+    const rows = await this.questions.rows<DeadLetterJson & { body: Buffer }>(
+      "reading a dead letter",
+      this.sql.deadLetter,
+      [queue, id],
+    );
+    const row = rows[0];
+    return row === undefined ? null : { ...readDeadLetter(row), body: row.body };
+  }
+
+  async redrive(fence: FenceToken, ids: readonly string[], batch: AppendBatch): Promise<readonly string[]> {
+    return await this.fenced(fence, async (tx) => {
+      const { rows } = await tx.query<{ id: string }>(this.sql.markRedriven, [ids.filter(isLetterId), batch.queue]);
+      const fresh = rows.map(({ id }) => id);
+      // Its messages are not told apart by letter: where one was redriven before, none is taken in.
+      if (fresh.length < new Set(ids).size) throw new Undone(fresh);
+      await this.appendAll(tx, batch, fence.epoch);
+      return fresh;
+    });
+  }
+
+  async openSegment(fence: FenceToken, queue: string): Promise<number> {
+    return await this.fenced(fence, async (tx) => await openSegment(tx, this.sql.openSegment, queue));
+  }
+
+  async dropSegments(fence: FenceToken, queue: string, closedForMs: number): Promise<readonly number[]> {
+    return await this.fenced(fence, async (tx) => {
+      const { rows } = await tx.query<{ dropped: number[] }>(this.sql.dropSegments, [queue, Math.ceil(closedForMs)]);
+      return rows[0]?.dropped ?? [];
+    });
+  }
+}
+
+/** Ends a transaction so that nothing of it is left, with an answer. */
+class Undone extends Error {
+  readonly answer: unknown;
+
+  constructor(answer: unknown) {
+    super("nothing was written");
+    this.answer = answer;
+  }
+}
+
+async function write<Result>(
+  fenced: Fenced,
+  fence: FenceToken,
+  fn: (tx: pg.ClientBase) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await fenced(fence, fn);
+  } catch (error) {
+    if (!(error instanceof Undone)) throw toHoldfastError(error, "writing to the queue");
+    // Whoever was deposed is told that, and not what it would have found.
+    await write(fenced, fence, async () => await Promise.resolve());
+    return error.answer as Result;
+  }
+}
+
+const isLetterId = (id: string): boolean => /^\d{1,18}$/.test(id);
+
+/** What a handler threw may hold anything; a text of the database holds no zero. */
+const storable = (error: string): string => error.replaceAll("\0", "\uFFFD");
+
+interface RecoveryJson {
+  readonly segment: number | null;
+  readonly lanes: readonly LaneJson[];
+  readonly reclaimed: number;
+  readonly quarantined: number;
+}
+
+async function openSegment(tx: pg.ClientBase, text: string, queue: string): Promise<number> {
+  const { rows } = await tx.query<{ segment: number }>(text, [queue]);
+  return rows[0]?.segment ?? 0;
+}
+
+function settlementColumns(settlements: readonly Settlement[]): readonly unknown[] {
+  const waits = settlements.map(({ head }) => (head.kind === "retry" ? Math.ceil(head.waitMs) : null));
+  return [
+    settlements.map(({ lane }) => lane),
+    settlements.map(({ claim }) => claim),
+    settlements.map(({ done }) => done),
+    settlements.map(({ doneSegment }) => doneSegment),
+    settlements.map(({ head }) => (head.kind === "ready" ? null : head.attempts)),
+    waits,
+    settlements.map(({ head }) => (head.kind === "ready" ? null : storable(head.error))),
+    settlements.map(({ head }) => head.kind === "blocked"),
+    settlements.map(({ keeps }) => keeps),
+  ];
+}

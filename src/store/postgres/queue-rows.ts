@@ -1,0 +1,86 @@
+import type { DeadLetter, LaneRow, MessageHead, NewMessage, StoredMessage } from "../queue-contract.js";
+
+/** How the rows of the queue read in TypeScript, and how a batch of messages is written. Positions stay below 2^53. */
+
+export interface LaneJson {
+  id: number;
+  stage: string;
+  lane: string;
+  done: number;
+  tail: number;
+  attempts: number;
+  reclaims: number;
+  wait_ms: number;
+  paused: boolean;
+  blocked: boolean;
+  last_error: string | null;
+}
+
+export function readLane(json: LaneJson): LaneRow {
+  const { wait_ms, last_error, ...rest } = json;
+  return { ...rest, waitMs: wait_ms, lastError: last_error };
+}
+
+export interface MessageJson {
+  lane: string;
+  position: string;
+  segment: number;
+  key: string | null;
+  headers: Record<string, string> | null;
+  at: number;
+}
+
+export function readMessage(json: MessageJson & { body: Buffer }): StoredMessage {
+  const { lane, position, ...rest } = json;
+  return { ...rest, lane: Number(lane), position: Number(position) };
+}
+
+export function readHead(json: MessageJson & { size: number }): MessageHead {
+  const { lane, position, key, headers, at, size } = json;
+  return { lane: Number(lane), position: Number(position), key, headers, at, size };
+}
+
+export interface DeadLetterJson {
+  id: string;
+  stage: string;
+  lane: string;
+  position: string;
+  key: string | null;
+  headers: Record<string, string> | null;
+  reason: string;
+  attempts: number;
+  reclaims: number;
+  died_at: number;
+  redriven_at: number | null;
+}
+
+export function readDeadLetter(json: DeadLetterJson): DeadLetter {
+  const { position, died_at, redriven_at, ...rest } = json;
+  return { ...rest, position: Number(position), diedAt: died_at, redrivenAt: redriven_at };
+}
+
+/**
+ * A batch as parameters. All bodies travel as one value in binary, with where each begins: an array of them would be written
+ * as text, twice as long and escaped.
+ */
+export function toColumns(messages: readonly NewMessage[]): readonly unknown[] {
+  const lanes: number[] = [];
+  const positions: number[] = [];
+  const keys: (string | null)[] = [];
+  const headers: (string | null)[] = [];
+  const starts: number[] = [];
+  const lengths: number[] = [];
+  const bodies: Buffer[] = [];
+  let start = 1;
+  for (const message of messages) {
+    lanes.push(message.lane);
+    positions.push(message.position);
+    keys.push(message.key);
+    headers.push(message.headers === null ? null : JSON.stringify(message.headers));
+    starts.push(start);
+    lengths.push(message.body.length);
+    bodies.push(message.body);
+    start += message.body.length;
+  }
+  return [lanes, positions, keys, headers, starts, lengths, Buffer.concat(bodies)];
+}

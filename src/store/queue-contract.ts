@@ -1,0 +1,165 @@
+import type { FenceToken } from "./fence-token.js";
+import type { Page } from "./page.js";
+
+/**
+ * What the queue needs of a database, in its own words. Every write is one transaction that commits only while the epoch of
+ * its fence leads (R8): a leader that was deposed can neither take messages in nor hand any out.
+ *
+ * A lane is a log: messages are only ever added, at positions that count up without a gap, and a lane's row says up to which
+ * one all are finished. Since one process at a time works on a queue, that is all the state there is: no row for each message
+ * that is updated and deleted, and so nothing that grows or has to be swept up (docs/adr/0022).
+ */
+export interface QueueBook {
+  /** The first thing a new leader does. What earlier epochs had in flight goes back to its lane's head. */
+  recover(fence: FenceToken, order: RecoverOrder): Promise<Recovery>;
+  /** Makes lanes exist, and tells where each of them stands. */
+  openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[]): Promise<readonly LaneRow[]>;
+  /**
+   * Takes messages in, at the positions given, and answers with how many it added. Asked again with the same ones, it adds
+   * nothing: an unknown outcome is asked for again.
+   */
+  append(fence: FenceToken, batch: AppendBatch): Promise<number>;
+  /** Which of these keys are taken in, and where: such a message is not taken in again. */
+  findKeys(queue: string, keys: readonly string[]): Promise<ReadonlyMap<string, MessagePlace>>;
+  /** The next messages of each of these lanes, in order; from then on they are in flight under the claim's number. */
+  claim(fence: FenceToken, order: ClaimOrder): Promise<readonly StoredMessage[]>;
+  /** What became of claims, and what their handlers produced, all or nothing. Lanes whose claim is another by now are named. */
+  settle(
+    fence: FenceToken,
+    settlements: readonly Settlement[],
+    produced: AppendBatch | null,
+  ): Promise<readonly number[]>;
+  /** Work that takes long keeps its claim. */
+  renew(fence: FenceToken, lanes: readonly number[], leaseMs: number): Promise<void>;
+  /** Gives back what is claimed and whose lease has run out: its claim's reply was lost. Answers with those lanes. */
+  sweep(fence: FenceToken, queue: string): Promise<readonly LaneRow[]>;
+  /** These lanes hold nothing, and nothing is on its way to them: a new leader need not look at them. */
+  rest(fence: FenceToken, lanes: readonly number[]): Promise<void>;
+  /** Null where there is no such lane. Also unblocks: a head that has failed for good is tried again. */
+  setPaused(queue: string, lane: LaneName, paused: boolean): Promise<LaneRow | null>;
+  lanes(queue: string): Promise<readonly LaneRow[]>;
+  /** The first messages that are not finished, without their bodies. */
+  peek(lane: number, limit: number): Promise<readonly MessageHead[]>;
+  deadLetters(queue: string, page: Page): Promise<readonly DeadLetter[]>;
+  deadLetter(queue: string, id: string): Promise<DeadLetterWithBody | null>;
+  /** Takes dead letters in again, as new messages, in one transaction. Answers with those that had not been before. */
+  redrive(fence: FenceToken, ids: readonly string[], batch: AppendBatch): Promise<readonly string[]>;
+  /** A new segment for what comes from now on; the last one is closed, and can be dropped once it is old and finished. */
+  openSegment(fence: FenceToken, queue: string): Promise<number>;
+  /** Drops segments that were closed so long ago and hold nothing unfinished. */
+  dropSegments(fence: FenceToken, queue: string, closedForMs: number): Promise<readonly number[]>;
+}
+
+export interface LaneName {
+  readonly stage: string;
+  readonly lane: string;
+}
+
+export interface LaneRow extends LaneName {
+  readonly id: number;
+  /** All messages up to this position are finished. */
+  readonly done: number;
+  /** The position of the newest message. */
+  readonly tail: number;
+  /** What the head has been through. */
+  readonly attempts: number;
+  readonly reclaims: number;
+  /** The head waits for so long still; 0 where it does not. */
+  readonly waitMs: number;
+  readonly paused: boolean;
+  readonly blocked: boolean;
+  readonly lastError: string | null;
+}
+
+export interface RecoverOrder {
+  readonly queue: string;
+  /** A head that was in flight in more crashes than this goes to the dead letters. */
+  readonly maxReclaims: number;
+  /** Also what this very epoch has in flight, which costs nothing: its leader has lost track of it. */
+  readonly own: boolean;
+}
+
+export interface Recovery {
+  readonly segment: number;
+  /** Every lane that may hold unfinished messages. */
+  readonly lanes: readonly LaneRow[];
+  readonly reclaimed: number;
+  readonly quarantined: number;
+}
+
+export interface MessagePlace {
+  readonly lane: number;
+  readonly position: number;
+}
+
+export interface NewMessage extends MessagePlace {
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly body: Buffer;
+}
+
+export interface AppendBatch {
+  readonly queue: string;
+  readonly segment: number;
+  readonly messages: readonly NewMessage[];
+  /** Lanes at rest that now have something to do. */
+  readonly waking: readonly number[];
+}
+
+export interface ClaimOrder {
+  readonly queue: string;
+  readonly claim: number;
+  readonly leaseMs: number;
+  readonly wishes: readonly { readonly lane: number; readonly limit: number }[];
+}
+
+export interface MessageHead extends MessagePlace {
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly size: number;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly at: number;
+}
+
+export interface StoredMessage extends Omit<MessageHead, "size"> {
+  readonly segment: number;
+  readonly body: Buffer;
+}
+
+/** What became of a lane's claim. */
+export interface Settlement {
+  readonly lane: number;
+  readonly claim: number;
+  /** Finished up to here. */
+  readonly done: number;
+  /** The segment of that message; null where none was finished. */
+  readonly doneSegment: number | null;
+  /** The rest of the claim is still worked on; else it goes back, and costs no attempt. */
+  readonly keeps: boolean;
+  readonly head:
+    | { readonly kind: "ready" }
+    /** The next one failed, and is tried again after so long. */
+    | { readonly kind: "retry"; readonly attempts: number; readonly waitMs: number; readonly error: string }
+    /** The next one has failed for good, and holds its lane until somebody redrives or skips it. */
+    | { readonly kind: "blocked"; readonly attempts: number; readonly error: string }
+    /** The next one has failed for good, and makes way. */
+    | { readonly kind: "dead"; readonly attempts: number; readonly error: string };
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly stage: string;
+  readonly lane: string;
+  readonly position: number;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly reason: string;
+  readonly attempts: number;
+  readonly reclaims: number;
+  readonly diedAt: number;
+  readonly redrivenAt: number | null;
+}
+
+export interface DeadLetterWithBody extends DeadLetter {
+  readonly body: Buffer;
+}
