@@ -1,8 +1,11 @@
-import { createServer, type RequestListener } from "node:http";
+import { readFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { HoldfastError } from "../errors.js";
 import { NodeClient } from "./node-client.js";
+import { unreachedBy } from "./unreached.js";
 
 const stops: (() => void)[] = [];
 
@@ -11,13 +14,23 @@ afterEach(() => {
 });
 
 async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  return `http://127.0.0.1:${await portOf(createServer(listener))}`;
+}
+
+async function portOf(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   stops.push(() => {
     server.closeAllConnections();
     server.close();
   });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (server.address() as AddressInfo).port;
+}
+
+const read = (name: string): Buffer => readFileSync(new URL(`../../test/support/tls/${name}`, import.meta.url));
+
+/** Its certificate is signed by itself, for localhost and 127.0.0.1. */
+async function listenWithTls(listener: RequestListener): Promise<number> {
+  return await portOf(createTlsServer({ cert: read("localhost.crt"), key: read("localhost.key") }, listener));
 }
 
 const answering =
@@ -100,6 +113,46 @@ describe("a node that is asked over HTTP", () => {
       code: "NODE_AWAY",
       message: expect.stringContaining("(no answer within 0.05 s)") as string,
     });
+  });
+});
+
+describe("a node behind TLS", () => {
+  it("whose certificate nobody vouches for is not called absent, and the way out is named", async () => {
+    const url = `https://127.0.0.1:${await listenWithTls(answering(200, {}))}`;
+    expect(await failureOf(url)).toEqual({
+      code: "NODE_AWAY",
+      exit: 4,
+      message:
+        `The node at ${url} cannot be trusted (its certificate is not trusted: self-signed certificate): ` +
+        "name the file with its authority's certificate in NODE_EXTRA_CA_CERTS.",
+    });
+  });
+
+  it("that is asked in plain HTTP leads to https", async () => {
+    const port = await listenWithTls(answering(200, {}));
+    const { message } = await failureOf(`http://127.0.0.1:${port}`);
+    expect(message).toContain(`(connection closed): if it serves TLS, use https://127.0.0.1:${port}; else start one`);
+  });
+
+  it("is not what serves plain HTTP: that leads to http", async () => {
+    const plain = await listen(answering(200, {}));
+    const { message } = await failureOf(plain.replace("http:", "https:"));
+    expect(message).toBe(
+      `No node answers at ${plain.replace("http:", "https:")} (no TLS is spoken there): use ${plain}.`,
+    );
+  });
+
+  it.each([
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name: said", "NODE_EXTRA_CA_CERTS"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "its certificate is not trusted: said", "NODE_EXTRA_CA_CERTS"],
+    ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "its certificate is not trusted: said", "NODE_EXTRA_CA_CERTS"],
+    ["SELF_SIGNED_CERT_IN_CHAIN", "its certificate is not trusted: said", "NODE_EXTRA_CA_CERTS"],
+    ["CERT_HAS_EXPIRED", "its certificate is not valid now: said", "renew it"],
+  ])("that fails with %s cannot be trusted, and it is said why", (code, reason, wayOut) => {
+    const cause = Object.assign(new Error("said"), { code });
+    const unreached = unreachedBy(new TypeError("fetch failed", { cause }), "https://a:7400");
+    expect(unreached).toMatchObject({ kind: "untrusted", reason });
+    expect(unreached.wayOut).toContain(wayOut);
   });
 });
 

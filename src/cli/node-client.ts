@@ -1,6 +1,7 @@
 import { isLoopback } from "../config/loopback.js";
 import { type ErrorCode, errorCodes, HoldfastError } from "../errors.js";
 import { oneLine } from "./paint.js";
+import { UnreachedError, unansweredWithin, unreachedBy } from "./unreached.js";
 
 export interface NodeClientOptions {
   readonly url: string;
@@ -74,7 +75,8 @@ export class NodeClient {
       text = await response.text();
     } catch (error) {
       signal?.throwIfAborted();
-      throw this.away(limit.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error), error);
+      const unreached = limit.aborted ? unansweredWithin(timeoutMs) : unreachedBy(error, this.url);
+      throw new UnreachedError(this.url, unreached, error);
     }
     return this.read<Answer>(response, text);
   }
@@ -91,13 +93,6 @@ export class NodeClient {
       failureOf(answer) ?? (response.headers.has("x-holdfast-node") ? newerFailure(response, answer) : null);
     if (failure === null) throw this.stranger(response);
     throw failure.code === "UNAUTHORIZED" ? this.unknownCaller(failure) : failure;
-  }
-
-  private away(reason: string, cause: unknown): HoldfastError {
-    const message =
-      `No node answers at ${this.url} (${reason}): start one with "holdfast serve", ` +
-      "or name another with --url or HOLDFAST_URL.";
-    return new HoldfastError("NODE_AWAY", message, { cause });
   }
 
   private unknownCaller({ details }: HoldfastError): HoldfastError {
@@ -164,23 +159,3 @@ function leaderHint(code: ErrorCode, { leader_id: id, leader_url: url }: ErrorAn
   if (typeof id !== "string") return "This node does not lead, and no leader is known: try again in a moment.";
   return `This node does not lead; "${id}" does${typeof url === "string" ? `, at ${url}: use --url ${url}` : ""}.`;
 }
-
-/** fetch wraps what happened in a failure that says nothing. */
-function reasonOf(error: unknown): string {
-  let innermost = error;
-  while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
-  const { code } = innermost as { readonly code?: unknown };
-  if (typeof code === "string" && Object.hasOwn(reasons, code)) return reasons[code] ?? code;
-  return oneLine(innermost instanceof Error ? innermost.message || String(code) : String(innermost));
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection reset",
-  ENOTFOUND: "no such host",
-  EAI_AGAIN: "the name of the host cannot be resolved now",
-  EHOSTUNREACH: "host unreachable",
-  ENETUNREACH: "network unreachable",
-  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
-  UND_ERR_SOCKET: "connection closed",
-};
