@@ -3,7 +3,7 @@ import type { Duration } from "../../config/duration.js";
 import { HoldfastError } from "../../errors.js";
 import type { CommandLine } from "../command-line.js";
 import { confirm } from "../confirm.js";
-import { checkDrill, type DrillKind, runDrill } from "../drill/drill.js";
+import { checkDrill, type DrillKind, runDrill, unaskedLines } from "../drill/drill.js";
 import { readScene, type Scene } from "../drill/scene.js";
 import { type DrillReport, renderEvent, reportJson, Timeline } from "../drill/timeline.js";
 import { formatElapsed } from "../elapsed.js";
@@ -53,6 +53,8 @@ async function act(cli: CommandLine, kind: DrillKind, options: DrillOptions): Pr
   const client = clientOf(cli, options);
   const scene = await readScene(client, options.role);
   checkDrill(kind, scene, options.force === true);
+  // The drill goes on without them: what they see of it is not in the report.
+  for (const line of unaskedLines(scene.unasked)) cli.stderr.write(`holdfast: ${line}\n`);
   await confirm(cli, deeds[kind](scene), options.yes === true);
   const timeline = new Timeline((event) => {
     if (options.json !== true) cli.stdout.write(`${renderEvent(event)}\n`);

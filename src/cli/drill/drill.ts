@@ -1,9 +1,10 @@
 import { HoldfastError } from "../../errors.js";
 import type { RoleAnswer } from "../../server/health-answers.js";
 import type { NodeClient } from "../node-client.js";
+import { oneLine } from "../paint.js";
 import { untilAccounted } from "../takeover-account.js";
 import { checkProcess, send } from "./leader-process.js";
-import { rolePath, type Scene } from "./scene.js";
+import { rolePath, type Scene, type Unasked } from "./scene.js";
 import { type Sight, TakeoverWatch, untilAnswer } from "./takeover.js";
 import type { DrillReport, Timeline } from "./timeline.js";
 
@@ -24,14 +25,21 @@ export interface Drill {
 const longestAskMs = 60_000;
 
 /** Whether the drill can be done from here: before anything is asked or done. */
-export function checkDrill(kind: DrillKind, { leader, role, standbys }: Scene, force: boolean): void {
+export function checkDrill(kind: DrillKind, { leader, role, standbys, unasked }: Scene, force: boolean): void {
   if (kind !== "clean") {
     checkProcess({ nodeId: leader.node_id, host: leader.host, pid: leader.pid, startedAt: leader.started_at });
   }
-  if (standbys.length === 0 && !force) {
-    const message = `No other node stands by for "${role}", so the drill would be an outage: start one, or add --force.`;
-    throw new HoldfastError("REFUSED", message);
-  }
+  if (standbys.length > 0 || force) return;
+  const message =
+    unasked.length === 0
+      ? `No other node stands by for "${role}", so the drill would be an outage: start one, or add --force.`
+      : `Whether a node stands by for "${role}" cannot be told from here, so nothing was done. ${unaskedLines(unasked).join(" ")}`;
+  throw new HoldfastError("REFUSED", message);
+}
+
+/** Which nodes could not be asked, and why, a line each. */
+export function unaskedLines(unasked: readonly Unasked[]): readonly string[] {
+  return unasked.map(({ nodeId, why }) => `Node "${oneLine(nodeId)}" could not be asked: ${oneLine(why)}.`);
 }
 
 /** Does it, and measures from the moment of the blow. A frozen leader runs again however this ends. */

@@ -3,11 +3,19 @@ import type { LeaderAnswer, NodeAnswer, NodesAnswer } from "../../server/cluster
 import type { RoleAnswer } from "../../server/health-answers.js";
 import type { ListAnswer } from "../../server/page.js";
 import type { NodeClient } from "../node-client.js";
+import { UnreachedError } from "../unreached.js";
 
 export interface Standby {
   readonly nodeId: string;
   /** Asks as nobody: where a node stands is for everyone to know, and its address is only what the registry says. */
   readonly client: NodeClient;
+}
+
+/** A node that may stand by, for all that is known: nobody here could hear it. */
+export interface Unasked {
+  readonly nodeId: string;
+  /** As the end of a sentence, with what to do about it. */
+  readonly why: string;
 }
 
 /** Who plays in a drill: the leader that it is done to, and those who can take over. */
@@ -16,6 +24,7 @@ export interface Scene {
   readonly leader: NodeAnswer;
   readonly epoch: number;
   readonly standbys: readonly Standby[];
+  readonly unasked: readonly Unasked[];
 }
 
 const standbyTimeoutMs = 2_000;
@@ -39,19 +48,35 @@ export async function readScene(client: NodeClient, role: string): Promise<Scene
     throw new HoldfastError("NO_LEADER", `Nobody leads the role "${role}" now: there is nothing to drill.`);
   }
   const candidates = nodes.nodes.filter((node) => node.node_id !== leader.node_id && node.status === "active");
-  const standbys = await Promise.all(candidates.map((node) => standbyOf(client, node, role)));
-  return { role, leader, epoch: lease.leader_epoch, standbys: standbys.filter((standby) => standby !== null) };
+  const asked = await Promise.all(candidates.map((node) => ask(client, node, role)));
+  return {
+    role,
+    leader,
+    epoch: lease.leader_epoch,
+    standbys: asked.filter((each) => each !== null && "client" in each),
+    unasked: asked.filter((each) => each !== null && "why" in each),
+  };
 }
 
-/** A node counts only if it answers by itself, and stands by for this very role. */
-async function standbyOf(client: NodeClient, node: NodeAnswer, role: string): Promise<Standby | null> {
-  if (node.url === null || !node.promotable) return null;
-  const standby = client.anonymousAt(node.url, standbyTimeoutMs);
+/** A node counts only if it answers by itself, and stands by for this very role. Null: it does not. */
+async function ask(client: NodeClient, node: NodeAnswer, role: string): Promise<Standby | Unasked | null> {
+  const { node_id: nodeId, url, promotable } = node;
+  if (!promotable) return null;
+  if (url === null) return { nodeId, why: "it has no address: set its api.public_url" };
+  const standby = client.anonymousAt(url, standbyTimeoutMs);
   try {
     const answer = await standby.get<RoleAnswer>(rolePath(role));
-    return answer.role === "STANDBY" ? { nodeId: node.node_id, client: standby } : null;
+    return answer.role === "STANDBY" ? { nodeId, client: standby } : null;
   } catch (error) {
-    if (error instanceof HoldfastError) return null;
-    throw error;
+    if (!(error instanceof HoldfastError)) throw error;
+    // It was heard, and has nothing to do with this role.
+    if (error.code === "UNKNOWN_ROLE") return null;
+    return { nodeId, why: whyOf(error, url) };
   }
+}
+
+/** What else a person could ask instead is no way out here: it is this very node that counts. */
+function whyOf(error: HoldfastError, url: string): string {
+  const isAway = error instanceof UnreachedError && error.unreached.kind === "away";
+  return isAway ? `nobody answers at ${url} (${error.unreached.reason})` : error.message.replace(/\.$/, "");
 }
