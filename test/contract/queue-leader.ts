@@ -1,4 +1,3 @@
-import { expect } from "vitest";
 import type { FenceToken } from "../../src/store/fence-token.js";
 import type {
   AppendBatch,
@@ -101,8 +100,4 @@ export async function stateOf(book: QueueBook): Promise<unknown> {
   const heads = await Promise.all(lanes.map(async ({ id }) => await book.peek(id, 100)));
   const letters = await book.deadLetters(queue, { limit: 100 });
   return { lanes: lanes.map(({ waitMs, ...lane }) => ({ ...lane, waits: waitMs > 0 })), heads, letters };
-}
-
-export async function expectEmptyClaim(leader: QueueLeader, claim: number, lanes: readonly number[]): Promise<void> {
-  expect(await leader.claim(claim, lanes)).toEqual([]);
 }
