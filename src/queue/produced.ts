@@ -1,0 +1,63 @@
+import { HoldfastError } from "../errors.js";
+import { cut } from "./core/failure-reason.js";
+import { checkMessage, type Produced } from "./message.js";
+
+/** What a queue takes in. */
+export interface IntakeBounds {
+  readonly stages: readonly string[];
+  readonly maxBodyBytes: number;
+}
+
+export type ReadProduced =
+  | { readonly kind: "messages"; readonly produced: readonly Produced[] }
+  | { readonly kind: "garbage"; readonly reason: string };
+
+const nothing: ReadProduced = { kind: "messages", produced: [] };
+
+/** Takes what a handler returned for messages, or says why it is none. Nothing is taken in of an array with one bad message. */
+export function readProduced(value: unknown, bounds: IntakeBounds): ReadProduced {
+  if (value === undefined) return nothing;
+  if (!Array.isArray(value)) {
+    return garbage(`the handler returned ${kindOf(value)} instead of nothing or an array of messages`);
+  }
+  const produced: Produced[] = [];
+  for (const item of value as readonly unknown[]) {
+    const place = `message ${produced.length + 1} that the handler returned`;
+    if (typeof item !== "object" || item === null) return garbage(`${place} is ${kindOf(item)} instead of a message`);
+    try {
+      produced.push(checked(item, bounds));
+    } catch (error) {
+      return garbage(`${place} is refused: ${error instanceof HoldfastError ? error.message : "it cannot be read"}`);
+    }
+  }
+  return { kind: "messages", produced };
+}
+
+/** Each field is read once, so that what was checked is what is taken in. A message handed on has null where it has no key. */
+function checked(item: Partial<Record<keyof Produced, unknown>>, { stages, maxBodyBytes }: IntakeBounds): Produced {
+  const { stage, lane, body, key, headers } = item;
+  if (typeof stage !== "string") throw refused("It names no stage.");
+  if (headers !== undefined && headers !== null && typeof headers !== "object")
+    throw refused("Its headers are no object.");
+  const message = {
+    stage,
+    lane,
+    body,
+    ...(key === undefined || key === null ? {} : { key }),
+    ...(headers === undefined || headers === null ? {} : { headers: { ...headers } }),
+  } as Produced;
+  checkMessage(message, stages, maxBodyBytes);
+  return message;
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : `a value of type ${typeof value}`;
+}
+
+function garbage(reason: string): ReadProduced {
+  return { kind: "garbage", reason: cut(reason) };
+}
+
+function refused(message: string): HoldfastError {
+  return new HoldfastError("INVALID_REQUEST", message);
+}
