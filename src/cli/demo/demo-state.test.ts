@@ -64,6 +64,16 @@ describe("a takeover", () => {
     expect(state.takeovers).toMatchObject([{ from: "node-1", deed: "died", to: "node-3", tookMs: 7 }]);
   });
 
+  it("from a leader that ended is no hand-over, whatever is heard first: its silence, or its successor", () => {
+    const ended: DemoEvent = { kind: "ended", nodeId: "node-1", how: "SIGKILL", at: 100 };
+    const silent: DemoEvent = { kind: "unanswered", nodeId: "node-1" };
+    const afterSilence = stateWith(...calm, silent, ended, leads("node-3", 2, 107));
+    expect(afterSilence.takeovers).toMatchObject([{ from: "node-1", deed: "died", to: "node-3", tookMs: 7 }]);
+    const afterSuccessor = stateWith(...calm, leads("node-3", 2, 99), ended);
+    expect(afterSuccessor.takeovers).toMatchObject([{ from: "node-1", deed: "died", to: "node-3", tookMs: null }]);
+    expect(afterSuccessor.blow).toBeNull();
+  });
+
   it("without a blow is a hand-over, and has no length", () => {
     const state = stateWith(...calm, leads("node-2", 2, 50));
     expect(state.takeovers).toMatchObject([{ from: "node-1", deed: null, to: "node-2", tookMs: null }]);

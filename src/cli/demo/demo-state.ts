@@ -159,9 +159,15 @@ function struck(state: DemoState, { nodeId, deed, at }: DemoEvent & { kind: "str
 }
 
 function ended(state: DemoState, { nodeId, how, at }: DemoEvent & { kind: "ended" }): DemoState {
-  const led = leaderOf(state)?.id === nodeId;
+  const led = state.lastLeader?.nodeId === nodeId;
   const after = withCondition(state, nodeId, { kind: "dead", how });
-  return { ...after, blow: led ? { nodeId, deed: "died", at } : state.blow };
+  // Its successor may be heard before its end is: then nobody handed anything over.
+  const takeovers = state.takeovers.map((takeover, index) =>
+    index === 0 && takeover.from === nodeId && takeover.deed === null
+      ? { ...takeover, deed: "died" as const }
+      : takeover,
+  );
+  return { ...after, takeovers, blow: led ? { nodeId, deed: "died", at } : state.blow };
 }
 
 function isSame(one: Condition, other: Condition): boolean {
