@@ -19,6 +19,9 @@ interface Pending {
 
 const script = new URL("./handler-thread.js", import.meta.url);
 
+/** Threads inherit the process's options, so that a loader works there too; but this one is refused for a script in a file. */
+const startedFromText = process.execArgv.some((option) => option.startsWith("--input-type"));
+
 /** One thread with the application's module, as this side sees it. It handles one message at a time, until it ends. */
 export class WorkerThread {
   /** Resolves once the module is there to handle messages; rejects if it never will be, and the thread then ends. */
@@ -37,6 +40,7 @@ export class WorkerThread {
       name: "holdfast-handler",
       workerData,
       resourceLimits: { maxOldGenerationSizeMb: options.memoryMb },
+      ...(startedFromText ? { execArgv: [] } : {}),
     });
     this.worker.on("message", (said: unknown) => {
       if (isReply(said)) this.hear(said);

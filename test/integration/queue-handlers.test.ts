@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HandlerResult, RunOptions } from "../../src/queue/handler-runner.js";
@@ -224,6 +226,19 @@ describe("a module", () => {
 });
 
 describe("threads", () => {
+  it("start also where the program is a text and no file, and an idle one does not keep it from ending", async () => {
+    const program = `
+      import { runHandler } from ${JSON.stringify(built("handler-runner.js"))};
+      import { workerHandler } from ${JSON.stringify(built("worker-handler.js"))};
+      const message = { body: Buffer.from("x"), headers: {} };
+      const options = { timeoutMs: 20_000, signal: new AbortController().signal, stages: ["routed"], maxBodyBytes: 10 };
+      const handler = workerHandler("data:text/javascript,export default () => undefined");
+      console.log((await runHandler(handler, message, options)).kind);
+    `;
+    const args = ["--input-type=module", "--eval", program];
+    expect((await promisify(execFile)(process.execPath, args, { timeout: 20_000 })).stdout).toBe("done\n");
+  });
+
   it("do not pile up, whatever their handlers do", async () => {
     const handler = made({ threads: 2, timeoutMs: 40, graceMs: 0, memoryMb: 32 });
     const deeds = ["for ever", "exit", "throw later", "wait for ever", "eat memory", "report"];
