@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -115,6 +115,20 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     await expect.poll(left, { timeout: 30_000 }).toEqual([]);
     await using next = await DemoProcess.start({ nodes: 2, dataDir: demo.dataDir });
     await expect.poll(() => next.primaries(), { timeout: 30_000 }).toHaveLength(1);
+  });
+
+  it("ends in one line when its server dies, and says where the log is", async () => {
+    await using demo = await DemoProcess.start({ nodes: 1 });
+    const [pid] = readFileSync(join(demo.dataDir, "data/postmaster.pid"), "utf8").split("\n");
+    process.kill(Number(pid), "SIGKILL");
+    expect(await demo.exited).toEqual({ code: 4, signal: null });
+    const log = join(demo.dataDir, "postgres.log");
+    expect(existsSync(log)).toBe(true);
+    expect(demo.stderr).toMatch(
+      new RegExp(
+        `\nholdfast: The embedded PostgreSQL on [^ ]+ ended by itself \\(SIGKILL\\)\\. Its log is ${log}\\. \\[`,
+      ),
+    );
   });
 
   it("says which port is taken and how to take another, before it starts anything", async () => {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { Command } from "commander";
 import type { Config } from "../../config/config.js";
 import { loadConfig, type Sources } from "../../config/load-config.js";
@@ -5,6 +6,7 @@ import { isLoopback } from "../../config/loopback.js";
 import { notYetLine } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
 import { type CommandLine, Ended } from "../command-line.js";
+import { tellingOfLog } from "../embedded-log.js";
 import { watchForEnding } from "../ending.js";
 import { paintFor } from "../paint.js";
 
@@ -27,7 +29,7 @@ export function serveCommand(cli: CommandLine): Command {
       for (const warning of warningsOf(config, sources)) log.warn(warning);
       const ending = watchForEnding(cli);
       try {
-        const exitCode = await serve(config, log, ending);
+        const exitCode = await tellingOfLog(resolve(cli.cwd, config.store.dataDir), () => serve(config, log, ending));
         if (exitCode !== 0) throw new Ended(exitCode);
       } finally {
         ending[Symbol.dispose]();

@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { HoldfastError } from "../../errors.js";
+import type { Spelling } from "./spelling.js";
 
 export const loopback = "127.0.0.1";
 const highest = 65_535;
@@ -7,7 +8,7 @@ const highest = 65_535;
 type Use = "free" | "taken" | "forbidden";
 
 /** The ports of the nodes, one after the other. All of them are tried before anything is started. */
-export async function claimPorts(first: number, count: number): Promise<readonly number[]> {
+export async function claimPorts(first: number, count: number, spelled: Spelling): Promise<readonly number[]> {
   const ports = run(first, count);
   if ((ports.at(-1) ?? 0) > highest) {
     throw new HoldfastError("USAGE", `${count} nodes from port ${first} on do not fit: the last port is ${highest}.`);
@@ -16,12 +17,15 @@ export async function claimPorts(first: number, count: number): Promise<readonly
   const forbidden = ports.filter((_, index) => uses[index] === "forbidden");
   if (forbidden.length > 0) {
     const which = `${named(forbidden)} on ${loopback}`;
-    throw new HoldfastError("ADDRESS_IN_USE", `This user may not listen on ${which}: choose others with --port 7400.`);
+    throw new HoldfastError(
+      "ADDRESS_IN_USE",
+      `This user may not listen on ${which}: choose others with ${spelled("--port 7400")}.`,
+    );
   }
   const taken = ports.filter((_, index) => uses[index] === "taken");
   if (taken.length === 0) return ports;
   const free = await nextFree(first, count);
-  const others = free === undefined ? "--port" : `--port ${free}`;
+  const others = spelled(free === undefined ? "--port" : `--port ${free}`);
   throw new HoldfastError(
     "ADDRESS_IN_USE",
     `${capitalized(named(taken))} on ${loopback} ${taken.length === 1 ? "is" : "are"} taken by another program: ` +

@@ -3,12 +3,14 @@ import { join, relative } from "node:path";
 import { type DemoDatabase, startDemoDatabase } from "../../demo-database.js";
 import { HoldfastError } from "../../errors.js";
 import type { CommandLine } from "../command-line.js";
+import { tellingOfLog } from "../embedded-log.js";
 import { DemoCluster, type NodePlan } from "./demo-cluster.js";
 import { DemoEnding } from "./demo-ending.js";
 import { chooseLifeline } from "./lifeline.js";
 import { type DatabasePlace, nodeEnvironment, urlOf } from "./node-environment.js";
 import { claimPorts } from "./ports.js";
 import { showDemo, tellDemo } from "./show-demo.js";
+import { type Spelling, spellingOf } from "./spelling.js";
 
 export interface DemoOptions {
   readonly nodes: number;
@@ -22,22 +24,26 @@ export interface DemoOptions {
 
 /** Runs a cluster on this machine until somebody has seen enough, and leaves no process behind. */
 export async function runDemo(cli: CommandLine, options: DemoOptions): Promise<void> {
-  const ports = await claimPorts(options.port, options.nodes);
-  await makeDirectory(options.dataDir);
-  const ending = new DemoEnding(cli);
+  const ports = await claimPorts(options.port, options.nodes, spellingOf(cli.env));
+  await makeDirectory(options.dataDir, spellingOf(cli.env));
+  using ending = new DemoEnding(cli);
+  await tellingOfLog(options.dataDir, () => runUntil(cli, options, { ports, ending }));
+}
+
+async function runUntil(
+  cli: CommandLine,
+  options: DemoOptions,
+  { ports, ending }: { readonly ports: readonly number[]; readonly ending: DemoEnding },
+): Promise<void> {
+  const database = await openDatabase(cli, options);
   try {
-    const database = await openDatabase(cli, options);
-    try {
-      void database.failed.then((error) => ending.fail(error));
-      const place = { url: database.url, embedded: options.database === null };
-      await runNodes(cli, await plan(cli, options, ports, place), { ending, dataDir: options.dataDir });
-    } finally {
-      await database.stop();
-    }
-    ending.rethrow();
+    void database.failed.then((error) => ending.fail(error));
+    const place = { url: database.url, embedded: options.database === null };
+    await runNodes(cli, await plan(cli, options, ports, place), { ending, dataDir: options.dataDir });
   } finally {
-    ending[Symbol.dispose]();
+    await database.stop();
   }
+  ending.rethrow();
 }
 
 async function openDatabase(cli: CommandLine, { dataDir, fresh, database }: DemoOptions): Promise<DemoDatabase> {
@@ -73,13 +79,13 @@ async function plan(
 }
 
 /** The database and the nodes would each say it in their own way, and later. */
-async function makeDirectory(path: string): Promise<void> {
+async function makeDirectory(path: string, spelled: Spelling): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const message = `The demo cannot keep its files in ${path} (${code}): name another directory with --data-dir.`;
+    const message = `The demo cannot keep its files in ${path} (${code}): name another directory with ${spelled("--data-dir")}.`;
     throw new HoldfastError("USAGE", message, { cause });
   }
 }
