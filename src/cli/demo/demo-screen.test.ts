@@ -101,4 +101,15 @@ describe("the story of the demo", () => {
       "node-1 handed over: node-2 leads, epoch 4 (the database: 8.0 ms without a leader)",
     ]);
   });
+
+  it("hands nothing over where the same node leads again", () => {
+    const woken = { ...takeover, from: "node-2", deed: null, tookMs: null, epoch: 3, databaseMs: 2_000 };
+    expect(storyOf(calm, { ...calm, takeovers: [woken] })).toEqual([
+      "node-2 leads again, epoch 3 (the database: 2.0 s without a leader)",
+    ]);
+    const frozen = { ...woken, deed: "frozen", tookMs: 7_000 } as const;
+    expect(storyOf(calm, { ...calm, takeovers: [frozen] })).toEqual([
+      "node-2 frozen: node-2 leads again after 7.0 s, epoch 3 (the database: 2.0 s without a leader)",
+    ]);
+  });
 });

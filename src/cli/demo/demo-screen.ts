@@ -84,8 +84,10 @@ function takeoverLines(state: DemoState, { columns, paint }: ScreenLook): readon
 
 /** "node-1 killed: node-2 leads after 13.1 ms, epoch 4 (the database: 8.0 ms without a leader)" */
 export function describeTakeover({ from, deed, to, epoch, tookMs, databaseMs }: Takeover): string {
-  const before = deed === null ? `${from} handed over: ` : `${from} ${past[deed]}: `;
+  // The same node again: nobody else was there, or it woke up first.
+  const again = from === to;
+  const before = deed !== null ? `${from} ${past[deed]}: ` : again ? "" : `${from} handed over: `;
   const after = tookMs === null ? "" : ` after ${formatElapsed(tookMs)}`;
   const account = databaseMs === null ? "" : ` (the database: ${formatElapsed(databaseMs)} without a leader)`;
-  return `${before}${to} leads${after}, epoch ${epoch}${account}`;
+  return `${before}${to} leads${again ? " again" : ""}${after}, epoch ${epoch}${account}`;
 }
