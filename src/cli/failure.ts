@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { lacksPassword, passwordAdvice, wrongPassword } from "../doctor/password.js";
 import { HoldfastError } from "../errors.js";
 import { Ended } from "./command-line.js";
 import { oneLine } from "./paint.js";
@@ -24,12 +25,21 @@ function judge(error: unknown): Failure {
   if (error instanceof HoldfastError) {
     const { problems } = error.details;
     const isList = Array.isArray(problems) && problems.every((problem) => typeof problem === "string");
-    const messages: readonly string[] = isList ? problems : [error.message];
+    const messages: readonly string[] = isList ? problems : [withWayOut(error)];
     return { exitCode: error.exitCode, lines: messages.map((message) => `${oneLine(message)} [${error.code}]`) };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const hint = "This was not expected; --verbose shows where it came from.";
   return { exitCode: failedExit, lines: [`${oneLine(message)}. ${hint} [INTERNAL]`] };
+}
+
+/** The database says only that it refused; what to correct is a setting of ours. */
+function withWayOut({ message, cause }: HoldfastError): string {
+  for (let at: unknown = cause; at instanceof Error; at = at.cause) {
+    if (lacksPassword(at.message)) return `The database asks for a password, and there is none. ${passwordAdvice}`;
+    if ("code" in at && at.code === wrongPassword) return `${message} ${passwordAdvice}`;
+  }
+  return message;
 }
 
 /** Help and version are errors to commander too; it has printed them by then. */

@@ -1,10 +1,11 @@
 import type { Expectations } from "./expectations.js";
 import type { Facts, Reach, ReachFailure, ServerFacts } from "./facts.js";
 import { type Finding, ok, orOk, problem, warning } from "./finding.js";
+import { lacksPassword, passwordAdvice } from "./password.js";
 
 const wayOut: Readonly<Record<ReachFailure, string>> = {
   away: "Is the server up, are host and port right, and does a firewall let this machine through?",
-  password: "Check the user and the password (HOLDFAST_STORE_PASSWORD, or the one in the URL).",
+  password: passwordAdvice,
   not_admitted: "The role must exist and have LOGIN, and pg_hba.conf must admit it from this machine.",
   no_database: "Create it (CREATE DATABASE), or correct its name in store.url or store.database.",
   full: "Raise max_connections, or end what uses them up; `connections` in the guide has the formula.",
@@ -34,7 +35,8 @@ export function checkReach({ main, election, server }: Facts): readonly Finding[
 
 function unreached(way: string, reach: Reach | null): readonly Finding[] {
   if (reach?.kind !== "failed") return [];
-  return [problem("database", `The database cannot be used by ${way}: ${reach.said}.`, wayOut[reach.reason])];
+  const reason = lacksPassword(reach.said) ? "password" : reach.reason;
+  return [problem("database", `The database cannot be used by ${way}: ${reach.said}.`, wayOut[reason])];
 }
 
 function replica(way: string): Finding {
