@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Access, type TokenWish } from "./access/access.js";
 import type { TokenRow } from "./access/token.js";
 import type { Config } from "./config/config.js";
@@ -40,6 +42,31 @@ export interface Maintenance extends AsyncDisposable {
   /** For after a restore from a dump. Answers the role's epoch as it is then, which may be higher than asked for. */
   advanceEpoch(role: string, to: bigint, advancedBy?: string): Promise<bigint>;
   close(): Promise<void>;
+}
+
+/** Where the settings lead, and how, without any credentials. */
+export interface DatabasePlace {
+  /** For a person. */
+  readonly shown: string;
+  /** What the driver makes of store.tls, the URL and the host together. */
+  readonly tls: Config["store"]["tls"];
+}
+
+/** Connects to nothing, and makes nothing. */
+export function placeOf(config: Config): DatabasePlace {
+  const { host = "", port, database, ssl = false } = connectionOf(config, config.store.url.reveal());
+  const checks = typeof ssl !== "object" || ssl.rejectUnauthorized !== false;
+  const tls = ssl === false ? "disable" : checks ? "verify-full" : "require";
+  if (config.backend === "embedded") return { shown: `the embedded PostgreSQL in ${config.store.dataDir}`, tls };
+  const name = database ? `database "${database}"` : "the user's own database";
+  if (host.startsWith("/")) return { shown: `${name} at the socket in ${host}`, tls };
+  const address = host.includes(":") ? `[${host}]` : host;
+  return { shown: `${name} at ${address}${port === undefined ? "" : `:${port}`}`, tls };
+}
+
+/** Whether an embedded server has kept its files there before. */
+export function hasEmbeddedDatabase(dataDir: string): boolean {
+  return existsSync(join(dataDir, "data"));
 }
 
 /** Starts the embedded server where that is meant and nobody runs it yet; it ends with `close`. */

@@ -112,7 +112,9 @@ describe("commands that steer", () => {
     const created = await holdfast(["token", "create", "--name", "ada", "--role", "admin", "--direct"]);
     expect(created.code).toBe(0);
     expect(created.stdout).toMatch(/^hf_\S+\n$/);
-    expect(created.stderr).toMatch(/^Token \S+ of "ada" \(admin\) never expires\./);
+    expect(created.stderr).toMatch(
+      /^holdfast: this is about database .*\nToken \S+ of "ada" \(admin\) never expires\./,
+    );
     const admin = created.stdout.trim();
 
     const refused = async (): Promise<boolean> => (await holdfast(["cluster", "nodes"])).code === 1;

@@ -14,9 +14,12 @@ export function doctorCommand(cli: CommandLine): Command {
     .description("look at the database, permissions, pooler, clocks, timings and connections, and say what to do")
     .option("--json", "print what was found as JSON")
     .action(async (options: DoctorOptions) => {
-      const findings = await withMaintenance(cli, options, (maintenance) => maintenance.diagnose());
+      const { database, findings } = await withMaintenance(cli, options, async (maintenance, place) => ({
+        database: place.shown,
+        findings: await maintenance.diagnose(),
+      }));
       const exitCode = exitCodeOf(findings);
-      if (options.json === true) printJson(cli, { ok: exitCode === 0, findings });
+      if (options.json === true) printJson(cli, { ok: exitCode === 0, database, findings });
       else printLines(cli, findingLines(findings, lookOf(cli).paint));
       if (exitCode !== 0) throw new Ended(exitCode);
     });
