@@ -95,8 +95,21 @@ describe("config check", () => {
     expect(stdout).not.toContain("hunter2");
     const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
     const { settings } = JSON.parse(json.stdout) as { readonly settings: readonly unknown[] };
-    expect(settings).toContainEqual({ key: "cluster.name", value: '"mine"', source: "environment" });
+    expect(settings).toContainEqual({ key: "cluster.name", value: "mine", source: "environment" });
+    expect(settings).toContainEqual({ key: "api.port", value: 7400, source: "default" });
+    expect(settings).toContainEqual({ key: "store.url", value: "(secret)", source: "environment" });
+    expect(settings).toContainEqual({ key: "store.password", value: null, source: "default" });
     expect(stdout).not.toContain("not in this version yet");
+  });
+
+  it.each([
+    ["postgres://me@localhost/app", "postgres", "disable", "derived"],
+    ["postgres://me@db.example/app", "postgres", "verify-full", "default"],
+    ["postgres://me@db.example/app?sslmode=no-verify", "postgres", "require", "derived"],
+  ])("shows of %s what a node would make of it", async (url, backend, tls, source) => {
+    const { stdout } = await holdfast(["config", "check"], { env: { HOLDFAST_STORE_URL: url }, cwd: "/nowhere" });
+    expect(stdout).toMatch(new RegExp(`^store\\.backend +"${backend}" +derived$`, "m"));
+    expect(stdout).toMatch(new RegExp(`^store\\.tls +"${tls}" +${source}$`, "m"));
   });
 
   it("says which of the stated settings have no effect yet", async () => {

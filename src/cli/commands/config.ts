@@ -20,16 +20,19 @@ function checkCommand(cli: CommandLine): Command {
   return withDatabaseOptions(new Command("check"))
     .description("read and check the settings as a serving node would, and show them with where each comes from")
     .option("--json", "print them as JSON")
-    .action((options: CheckOptions) => {
+    .action(async (options: CheckOptions) => {
       const loaded = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
       checkServing(loaded.config);
-      const settings = describeConfig(loaded.config, loaded.sources);
-      if (options.json === true)
+      const { placeOf } = await import("../../maintenance.js");
+      const rows = describeConfig(loaded.config, loaded.sources, placeOf(loaded.config).tls);
+      if (options.json === true) {
+        const settings = rows.map(({ key, value, source }) => ({ key, value, source }));
         return printJson(cli, { ok: true, file: loaded.file, settings, not_yet: statedNotYet(loaded.sources) });
+      }
       const ineffective = notYetLine(loaded.sources);
       const from = loaded.file === null ? "no file, and the environment" : `${loaded.file} and the environment`;
       printLines(cli, [
-        ...renderTable(columns, settings, lookOf(cli)),
+        ...renderTable(columns, rows, lookOf(cli)),
         "",
         `These settings are sound. They come from ${from}.`,
         ...(ineffective === null ? [] : [ineffective]),
@@ -39,6 +42,6 @@ function checkCommand(cli: CommandLine): Command {
 
 const columns: readonly Column<SettingRow>[] = [
   { title: "setting", cell: (row) => row.key, tone: (row) => (row.source === "default" ? "dim" : null) },
-  { title: "value", cell: (row) => row.value },
+  { title: "value", cell: (row) => row.text },
   { title: "from", cell: (row) => row.source, tone: (row) => (row.source === "default" ? "dim" : "good"), whole: true },
 ];
