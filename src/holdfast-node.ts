@@ -21,6 +21,7 @@ import type { NodeLoad } from "./membership/node-row.js";
 import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
 import type { NodeParts } from "./node-parts.js";
 import type { LockSession } from "./store/contract.js";
+import type { QueueBook } from "./store/queue-contract.js";
 import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
 import { mergeMetrics } from "./telemetry/merged-metrics.js";
@@ -47,6 +48,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   readonly registry: Registry;
   readonly cluster: ClusterView;
   readonly access: Access;
+  /** For `createQueue` of `holdfast/queue`. */
+  readonly queueBook: QueueBook;
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
@@ -72,6 +75,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.observer = new ElectionObserver({ log, metrics: elections, nodeId: parts.report.nodeId, clock });
     this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
+    this.queueBook = store.queue;
     this.roles = new RoleBook({
       store,
       clock,

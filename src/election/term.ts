@@ -14,7 +14,8 @@ export class LeaderTerm<Tx> {
   readonly signal: AbortSignal;
   private readonly gate: Gate;
   private readonly store: Store<Tx>;
-  private readonly fence: FenceToken;
+  /** What every write of this term is stamped with. */
+  readonly fence: FenceToken;
   private readonly track: (work: Promise<unknown>) => void;
   private readonly onRejected: () => void;
 

@@ -1,0 +1,90 @@
+import { HoldfastError } from "../errors.js";
+import type { AppendBatch, NewMessage as StoredNewMessage } from "../store/queue-contract.js";
+import type { Lane } from "./core/lane.js";
+import type { LaneTable } from "./lane-table.js";
+import type { NewMessage } from "./message.js";
+import type { QueueTermParts } from "./term-parts.js";
+
+/** A message that has been checked, on its way into its lane. */
+export interface Incoming {
+  readonly stage: string;
+  readonly lane: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly body: Buffer;
+}
+
+export function incomingOf(message: NewMessage, firstStage: string): Incoming {
+  const { lane, body, key = null, headers = null, stage = firstStage } = message;
+  const bytes =
+    typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return { stage, lane, key, headers, body: bytes };
+}
+
+/** A batch with its places in the lanes, which it holds until it is committed or given up. */
+export interface PlacedBatch {
+  readonly batch: AppendBatch;
+  readonly lanes: ReadonlyMap<Lane, number>;
+}
+
+/**
+ * Gives messages their places. A lane has one append under way at a time: were there two, the later could commit first, or
+ * alone, and the lane would have a gap.
+ */
+export class Appender {
+  private readonly parts: QueueTermParts;
+  private readonly table: LaneTable;
+  segment: number;
+
+  constructor(parts: QueueTermParts, table: LaneTable, segment: number) {
+    this.parts = parts;
+    this.table = table;
+    this.segment = segment;
+  }
+
+  /** Makes the lanes of these messages known. */
+  async openLanes(messages: readonly Incoming[]): Promise<void> {
+    const unknown = new Map<string, { stage: string; lane: string }>();
+    for (const { stage, lane } of messages) {
+      if (this.table.find(stage, lane) === undefined) unknown.set(`${stage}\n${lane}`, { stage, lane });
+    }
+    if (unknown.size === 0) return;
+    const { book, fence, settings } = this.parts;
+    const rows = await book.openLanes(fence, settings.name, [...unknown.values()]);
+    for (const row of rows) this.table.load(row);
+  }
+
+  /** Whether an append to the message's lane may begin now. Its lane must be known. */
+  isFree(message: Incoming): boolean {
+    return this.table.find(message.stage, message.lane)?.appending === false;
+  }
+
+  /** The messages' places, in the order given. From now on nobody else may append to their lanes. */
+  place(messages: readonly Incoming[]): PlacedBatch {
+    const lanes = new Map<Lane, number>();
+    const placed: StoredNewMessage[] = messages.map(({ stage, lane: name, key, headers, body }) => {
+      const lane = this.table.find(stage, name);
+      if (lane === undefined) throw new HoldfastError("BROKEN_INVARIANT", "a message was placed in an unknown lane");
+      const position = (lanes.get(lane) ?? lane.tail) + 1;
+      lanes.set(lane, position);
+      return { lane: lane.id, position, key, headers, body };
+    });
+    for (const lane of lanes.keys()) lane.appending = true;
+    const waking = [...lanes.keys()].filter(({ atRest }) => atRest).map(({ id }) => id);
+    return { batch: { queue: this.parts.settings.name, segment: this.segment, messages: placed, waking }, lanes };
+  }
+
+  committed({ lanes }: PlacedBatch): void {
+    for (const [lane, tail] of lanes) {
+      lane.tail = tail;
+      lane.appending = false;
+      lane.atRest = false;
+      this.table.touch(lane);
+    }
+  }
+
+  /** Nothing of it is in the database, and the places are free again. */
+  givenUp({ lanes }: PlacedBatch): void {
+    for (const lane of lanes.keys()) lane.appending = false;
+  }
+}

@@ -1,0 +1,182 @@
+import type { StoredMessage } from "../store/queue-contract.js";
+import { incomingOf } from "./appender.js";
+import { headOutcome } from "./core/head-outcome.js";
+import { isSuspect, type Lane, shareOf } from "./core/lane.js";
+import { type RunnableHandler, runHandler } from "./handler-runner.js";
+import type { LaneTable } from "./lane-table.js";
+import type { Message } from "./message.js";
+import type { Settling } from "./settling.js";
+import { Signal } from "./signal.js";
+import type { QueueTermParts } from "./term-parts.js";
+
+/** A claim of one lane that is being worked on. */
+interface Flight {
+  readonly lane: Lane;
+  readonly claim: number;
+  claimedAt: number;
+}
+
+/**
+ * Hands messages to their handlers: many lanes at a time, one message of a lane after the other. Claims come before they are
+ * needed, for many lanes in one statement.
+ */
+export class Deliveries {
+  private readonly parts: QueueTermParts;
+  private readonly table: LaneTable;
+  private readonly settling: Settling;
+  private readonly changed = new Signal();
+  private readonly flights = new Set<Flight>();
+  private readonly running = new Set<Promise<void>>();
+  private readonly waitingForSlot: (() => void)[] = [];
+  private busySlots = 0;
+  private claims = 0;
+  private stopping = false;
+
+  constructor(parts: QueueTermParts, table: LaneTable, settling: Settling) {
+    this.parts = parts;
+    this.table = table;
+    this.settling = settling;
+  }
+
+  /** Something may be there to be claimed. */
+  nudge(): void {
+    this.changed.notify();
+  }
+
+  stop(): void {
+    this.stopping = true;
+    this.changed.notify();
+  }
+
+  /** Claims until it is told to stop, then waits for the handlers that run. */
+  async run(): Promise<void> {
+    while (!this.stopping) {
+      const claimed = await this.claimNext();
+      if (!claimed && !this.stopping) await this.changed.wait(this.table.nextWakeMs());
+    }
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  /** The lanes whose lease is half over. */
+  async renew(): Promise<void> {
+    const { book, fence, settings, now } = this.parts;
+    const old = [...this.flights].filter(({ claimedAt }) => now() - claimedAt > settings.leaseMs / 3);
+    if (old.length === 0) return;
+    await book.renew(
+      fence,
+      old.map(({ lane }) => lane.id),
+      settings.leaseMs,
+    );
+    for (const flight of old) flight.claimedAt = now();
+  }
+
+  private async claimNext(): Promise<boolean> {
+    const { book, fence, settings, handlers, now } = this.parts;
+    // While some lanes are worked on, the next are claimed already; but in one statement for many, and not one by one.
+    if (this.flights.size > settings.concurrency) return false;
+    const room = 2 * settings.concurrency - this.flights.size;
+    const suspectInFlight = [...this.flights].some(({ lane }) => isSuspect(lane));
+    const lanes = this.table.take(room, new Set(handlers.keys()), suspectInFlight);
+    if (lanes.length === 0) return false;
+    this.claims += 1;
+    const claim = this.claims;
+    const limit = shareOf(settings.batch, lanes.length);
+    const wishes = lanes.map(({ id }) => ({ lane: id, limit }));
+    const claimedAt = now();
+    const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });
+    const byLane = groupByLane(found);
+    for (const lane of lanes) {
+      const messages = byLane.get(lane.id);
+      if (messages === undefined) this.nothingFound(lane);
+      else this.fly({ lane, claim, claimedAt }, messages);
+    }
+    return true;
+  }
+
+  /** The database hands nothing out: the lane was paused there, or its head still waits by the database's clock. */
+  private nothingFound(lane: Lane): void {
+    lane.inFlight = false;
+    lane.readyAt = this.parts.now() + unclaimedPauseMs;
+    this.table.touch(lane);
+  }
+
+  private fly(flight: Flight, messages: readonly StoredMessage[]): void {
+    this.flights.add(flight);
+    const flown = this.deliver(flight, messages)
+      .catch((error: unknown) => this.parts.failed(error))
+      .finally(() => {
+        this.flights.delete(flight);
+        this.running.delete(flown);
+        this.changed.notify();
+      });
+    this.running.add(flown);
+  }
+
+  private async deliver({ lane, claim }: Flight, messages: readonly StoredMessage[]): Promise<void> {
+    const { handlers, settings } = this.parts;
+    const handler = handlers.get(lane.stage);
+    const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
+    const rules = { maxAttempts, policy, backoff: { firstMs, capMs } };
+    let attempts = lane.attempts;
+    for (const stored of messages) {
+      if (this.stopping || handler === undefined) break;
+      await this.takeSlot();
+      const result = await this.handle(handler, lane, stored, attempts).finally(() => this.freeSlot());
+      // A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile
+      // (R10): nothing may run beside it.
+      if (result.kind !== "done") await result.stillRunning;
+      if (result.kind === "abandoned") return;
+      if (result.kind === "failed") {
+        this.settling.ended(lane, claim, headOutcome({ attempts, error: result.error }, rules, this.parts.random()));
+        return;
+      }
+      const produced = result.produced.map((message) => incomingOf(message, message.stage));
+      this.settling.finished(lane, claim, stored, produced);
+      attempts = 0;
+    }
+    this.settling.ended(lane, claim);
+  }
+
+  private async handle(handler: RunnableHandler, lane: Lane, stored: StoredMessage, attempts: number) {
+    const { settings, signal, fence } = this.parts;
+    const message: Message = {
+      queue: settings.name,
+      stage: lane.stage,
+      lane: lane.name,
+      position: stored.position,
+      key: stored.key,
+      headers: stored.headers ?? {},
+      body: stored.body,
+      attempt: attempts + 1,
+      epoch: fence.epoch,
+      at: new Date(stored.at),
+    };
+    this.parts.requireLeader();
+    const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
+    return await runHandler(handler, message, { timeoutMs, signal, stages, maxBodyBytes });
+  }
+
+  private async takeSlot(): Promise<void> {
+    while (this.busySlots >= this.parts.settings.concurrency) {
+      await new Promise<void>((resolve) => this.waitingForSlot.push(resolve));
+    }
+    this.busySlots += 1;
+  }
+
+  private freeSlot(): void {
+    this.busySlots -= 1;
+    this.waitingForSlot.shift()?.();
+  }
+}
+
+const unclaimedPauseMs = 200;
+
+function groupByLane(messages: readonly StoredMessage[]): Map<number, StoredMessage[]> {
+  const lanes = new Map<number, StoredMessage[]>();
+  for (const message of messages) {
+    const known = lanes.get(message.lane);
+    if (known === undefined) lanes.set(message.lane, [message]);
+    else known.push(message);
+  }
+  return lanes;
+}

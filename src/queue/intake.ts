@@ -1,0 +1,202 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { HoldfastError, invariant, NotLeaderError } from "../errors.js";
+import type { MessagePlace } from "../store/queue-contract.js";
+import type { Appender, Incoming, PlacedBatch } from "./appender.js";
+import { Signal } from "./signal.js";
+import type { QueueTermParts } from "./term-parts.js";
+
+/** Where a message was taken in. */
+export interface Accepted {
+  readonly lane: number;
+  readonly position: number;
+  /** It had been taken in before, under the same key. */
+  readonly duplicate: boolean;
+}
+
+interface Waiting {
+  readonly message: Incoming;
+  readonly resolve: (accepted: Accepted) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const largestBatchBytes = 8 * 1_048_576;
+const longestPauseMs = 2_000;
+
+/**
+ * Group commit: what many callers want to be taken in while one batch commits is the next batch. A call returns after the
+ * commit that holds its message, never before (G4).
+ */
+export class Intake {
+  private readonly parts: QueueTermParts;
+  private readonly appender: Appender;
+  private readonly onAppended: () => void;
+  private readonly changed = new Signal();
+  private waiting: Waiting[] = [];
+  private waitingBytes = 0;
+  private ended: Error | null = null;
+
+  constructor(parts: QueueTermParts, appender: Appender, onAppended: () => void) {
+    this.parts = parts;
+    this.appender = appender;
+    this.onAppended = onAppended;
+  }
+
+  add(message: Incoming): Promise<Accepted> {
+    if (this.ended !== null) return Promise.reject(this.ended);
+    const { maxWaitingBytes } = this.parts.settings;
+    if (this.waitingBytes > 0 && this.waitingBytes + message.body.length > maxWaitingBytes) {
+      const full = `${this.waitingBytes} bytes wait to be taken in already: slow down, and try again.`;
+      return Promise.reject(new HoldfastError("TOO_BUSY", full));
+    }
+    this.waitingBytes += message.body.length;
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ message, resolve, reject });
+      this.changed.notify();
+    });
+  }
+
+  /** A lane is free again for whoever waits for it. */
+  nudge(): void {
+    if (this.waiting.length > 0) this.changed.notify();
+  }
+
+  /** Runs until the term ends; then nothing that waits will be taken in. */
+  async run(): Promise<void> {
+    while (this.ended === null) {
+      await this.changed.wait();
+      while (this.ended === null && this.waiting.length > 0) {
+        const taken = await this.next();
+        if (taken === null) continue;
+        if (taken.length === 0) break; // All of them wait for an append to their lane; its end is told.
+        await this.takeIn(taken);
+      }
+    }
+  }
+
+  end(reason: Error): void {
+    this.ended = reason;
+    for (const { reject } of this.waiting) reject(reason);
+    this.waiting = [];
+    this.changed.notify();
+  }
+
+  /**
+   * The next batch, in order: a message whose lane is not free waits, and so do all after it in that lane. Null where the
+   * lanes could not be looked at.
+   */
+  private async next(): Promise<readonly Waiting[] | null> {
+    const { batch } = this.parts.settings;
+    const looked = this.waiting.slice(0, 4 * batch);
+    try {
+      await this.appender.openLanes(looked.map(({ message }) => message));
+    } catch (error) {
+      await this.fail(looked, error);
+      return null;
+    }
+    const taken: Waiting[] = [];
+    let bytes = 0;
+    for (const one of looked) {
+      if (taken.length >= batch || (taken.length > 0 && bytes + one.message.body.length > largestBatchBytes)) break;
+      if (!this.appender.isFree(one.message)) continue;
+      bytes += one.message.body.length;
+      taken.push(one);
+    }
+    this.forget(taken);
+    return taken;
+  }
+
+  private forget(taken: readonly Waiting[]): void {
+    const gone = new Set(taken);
+    this.waiting = this.waiting.filter((one) => !gone.has(one));
+    for (const { message } of taken) this.waitingBytes -= message.body.length;
+  }
+
+  private async takeIn(taken: readonly Waiting[]): Promise<void> {
+    let fresh: readonly Waiting[];
+    try {
+      fresh = await this.withoutDuplicates(taken);
+    } catch (error) {
+      for (const { reject } of taken) reject(error);
+      return;
+    }
+    if (fresh.length === 0) return;
+    const placed = this.appender.place(fresh.map(({ message }) => message));
+    try {
+      await this.append(placed);
+      this.appender.committed(placed);
+      fresh.forEach(({ resolve }, index) => {
+        const { lane = 0, position = 0 } = placed.batch.messages[index] ?? {};
+        resolve({ lane, position, duplicate: false });
+      });
+      this.onAppended();
+    } catch (error) {
+      this.appender.givenUp(placed);
+      await this.afterFailure(fresh, error);
+    }
+  }
+
+  /** A batch that the database refused is replayed one by one, in order: only the culprit is refused. */
+  private async afterFailure(failed: readonly Waiting[], error: unknown): Promise<void> {
+    const refused = error instanceof HoldfastError && error.code === "DATABASE_REFUSED";
+    if (!refused || failed.length === 1) {
+      for (const { reject } of failed) reject(error);
+      return;
+    }
+    for (const one of failed) await this.takeIn([one]);
+  }
+
+  /** An outcome that is unknown is asked for again, with the same places: what is there already is not added again. */
+  private async append({ batch }: PlacedBatch): Promise<void> {
+    const { book, fence } = this.parts;
+    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        const added = await book.append(fence, batch);
+        invariant(pauseMs > 10 || added === batch.messages.length, "places in a lane were given twice");
+        return;
+      } catch (error) {
+        const passes =
+          error instanceof HoldfastError && (error.code === "UNKNOWN_OUTCOME" || error.code === "DATABASE_AWAY");
+        if (!passes || this.ended !== null) throw error;
+        await delay(pauseMs);
+        if (this.ended !== null) throw error;
+      }
+    }
+  }
+
+  private async withoutDuplicates(taken: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const keys = taken.flatMap(({ message }) => (message.key === null ? [] : [message.key]));
+    if (keys.length === 0) return taken;
+    const { book, settings } = this.parts;
+    const known = new Map<string, MessagePlace>(await book.findKeys(settings.name, keys));
+    const fresh: Waiting[] = [];
+    const firsts = new Map<string, Waiting>();
+    for (const one of taken) {
+      const { key } = one.message;
+      const place = key === null ? undefined : known.get(key);
+      const first = key === null ? undefined : firsts.get(key);
+      if (place !== undefined) one.resolve({ ...place, duplicate: true });
+      else if (first !== undefined)
+        this.add(one.message).then(one.resolve, one.reject); // After the first has its place.
+      else {
+        if (key !== null) firsts.set(key, one);
+        fresh.push(one);
+      }
+    }
+    return fresh;
+  }
+
+  private async fail(looked: readonly Waiting[], error: unknown): Promise<void> {
+    if (error instanceof HoldfastError && error.code === "DATABASE_AWAY") {
+      await delay(100);
+      return;
+    }
+    this.forget(looked);
+    for (const { reject } of looked) reject(error);
+  }
+}
+
+export function termEnded(queue: string): NotLeaderError {
+  return new NotLeaderError(
+    `This node does not lead the role of queue "${queue}" any more; what was not taken in is not there.`,
+  );
+}

@@ -1,0 +1,196 @@
+import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
+import { Appender } from "./appender.js";
+import { Deliveries } from "./deliveries.js";
+import { Intake, termEnded } from "./intake.js";
+import { LaneTable } from "./lane-table.js";
+import { Settling } from "./settling.js";
+import type { QueueTermParts } from "./term-parts.js";
+
+const restartPauseMs = 100;
+/** A lane that has had nothing to do for so many sweeps is put to rest. */
+const restBatch = 1_000;
+
+/** The queue during one term of its leader: everything in memory here dies with the term. */
+export class QueueTerm {
+  private readonly parts: QueueTermParts;
+  private readonly table: LaneTable;
+  private intake: Intake | null = null;
+  private appender: Appender | null = null;
+  private deliveries: Deliveries | null = null;
+  private settling: Settling | null = null;
+
+  constructor(parts: QueueTermParts) {
+    this.parts = parts;
+    this.table = new LaneTable(parts.now);
+  }
+
+  /** Null until the lanes have been read. */
+  get open(): Intake | null {
+    return this.intake;
+  }
+
+  /** Runs until leadership ends: takes messages in, and hands them out. */
+  async run(): Promise<void> {
+    const { signal, settings } = this.parts;
+    const segment = await this.recover(false);
+    const appender = new Appender(this.parts, this.table, segment);
+    const intake = new Intake(this.parts, appender, () => this.appended());
+    this.appender = appender;
+    this.intake = intake;
+    const taking = intake.run();
+    const upkeep = this.upkeep();
+    setMaxListeners(0, signal); // Every handler that runs listens.
+    signal.addEventListener("abort", () => this.deliveries?.stop(), { once: true });
+    try {
+      for (let own = false; !signal.aborted; own = true) {
+        if (own) await this.recover(true);
+        await this.deliver();
+      }
+    } finally {
+      intake.end(termEnded(settings.name));
+      await Promise.all([taking, upkeep]);
+    }
+  }
+
+  /** The lane's row was changed in the database, by an operator. */
+  async reload(): Promise<void> {
+    await Promise.resolve();
+    this.deliveries?.stop();
+  }
+
+  private appended(): void {
+    this.deliveries?.nudge();
+    this.settling?.nudge();
+  }
+
+  /** Hands out until the term ends, or until it is no longer known what was finished. */
+  private async deliver(): Promise<void> {
+    const { parts, table, appender } = this;
+    if (appender === null) return;
+    const settling = new Settling({
+      parts,
+      table,
+      appender,
+      onSettled: () => {
+        this.deliveries?.nudge();
+        this.intake?.nudge();
+      },
+      failed: (error) => {
+        if (isOver(error)) parts.failed(error);
+        else parts.trouble("it is not known what was finished: it may be delivered again", error);
+        deliveries.stop();
+      },
+    });
+    const deliveries = new Deliveries(parts, table, settling);
+    this.settling = settling;
+    this.deliveries = deliveries;
+    const settled = settling.run();
+    try {
+      await deliveries.run();
+    } catch (error) {
+      if (isOver(error)) parts.failed(error);
+      else parts.trouble("messages could not be claimed", error);
+      deliveries.stop();
+      await delay(restartPauseMs);
+    } finally {
+      settling.stop();
+      await settled;
+    }
+  }
+
+  /** What was in flight goes back to its lane; and the lanes are as the database has them. */
+  private async recover(own: boolean): Promise<number> {
+    const { book, fence, settings, signal, trouble } = this.parts;
+    const order = { queue: settings.name, maxReclaims: settings.maxReclaims, own };
+    for (;;) {
+      try {
+        const { segment, lanes, quarantined } = await book.recover(fence, order);
+        for (const row of lanes) this.table.load(row);
+        if (quarantined > 0) {
+          const many = new Error(`${quarantined} messages were in flight in too many crashes`);
+          trouble("messages were put aside as dead letters", many);
+        }
+        return segment;
+      } catch (error) {
+        if (isOver(error) || signal.aborted) throw error;
+        trouble("the queue could not be read", error);
+        await delay(restartPauseMs);
+      }
+    }
+  }
+
+  /** Renews leases, sweeps, opens and drops segments. Each look at the clock is cheap, so one pace serves for all. */
+  private async upkeep(): Promise<void> {
+    const { settings, signal, now, trouble } = this.parts;
+    const paceMs = Math.max(10, Math.min(settings.leaseMs / 6, settings.sweepIntervalMs, settings.segmentMs, 5_000));
+    let sweptAt = now();
+    let segmentAt = now();
+    while (!signal.aborted) {
+      await delay(paceMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        await this.deliveries?.renew();
+        if (now() - sweptAt >= settings.sweepIntervalMs) {
+          sweptAt = now();
+          await this.sweep();
+        }
+        if (now() - segmentAt >= settings.segmentMs) {
+          segmentAt = now();
+          await this.turnSegment();
+        }
+      } catch (error) {
+        trouble("the upkeep of a queue failed", error);
+      }
+    }
+  }
+
+  private async sweep(): Promise<void> {
+    const { book, fence, settings } = this.parts;
+    const swept = await book.sweep(fence, settings.name);
+    for (const row of swept) this.table.load(row);
+    if (swept.length > 0) this.deliveries?.nudge();
+    await this.rest();
+    if (settings.retentionMs !== null) {
+      this.parts.requireLeader();
+      await book.dropSegments(fence, settings.name, settings.retentionMs);
+    }
+  }
+
+  /** Nothing may be appended to a lane while it is put to rest: it would be forgotten by the next leader. */
+  private async rest(): Promise<void> {
+    const { book, fence } = this.parts;
+    const idle = [...this.table.all()]
+      .filter((lane) => lane.tail === lane.done && !lane.inFlight && !lane.appending && !lane.atRest)
+      .slice(0, restBatch);
+    if (idle.length === 0) return;
+    for (const lane of idle) lane.appending = true;
+    try {
+      await book.rest(
+        fence,
+        idle.map(({ id }) => id),
+      );
+      for (const lane of idle) lane.atRest = true;
+    } finally {
+      for (const lane of idle) lane.appending = false;
+      this.intake?.nudge();
+      this.settling?.nudge();
+    }
+  }
+
+  private async turnSegment(): Promise<void> {
+    const { book, fence, settings } = this.parts;
+    const segment = await book.openSegment(fence, settings.name);
+    if (this.appender !== null) this.appender.segment = segment;
+  }
+}
+
+/** The term is over, or nothing that this process does will help. */
+function isOver(error: unknown): boolean {
+  return (
+    error instanceof NotLeaderError ||
+    error instanceof StaleEpochError ||
+    (error instanceof HoldfastError && error.code === "BROKEN_INVARIANT")
+  );
+}

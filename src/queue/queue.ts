@@ -1,0 +1,150 @@
+import type { Gate } from "../election/gate.js";
+import type { LeaderTerm } from "../election/term.js";
+import { HoldfastError, NotLeaderError } from "../errors.js";
+import type { Page } from "../store/contract.js";
+import type {
+  DeadLetter,
+  DeadLetterWithBody,
+  LaneName,
+  LaneRow,
+  MessageHead,
+  QueueBook,
+} from "../store/queue-contract.js";
+import { incomingOf } from "./appender.js";
+import type { RunnableHandler } from "./handler-runner.js";
+import type { Accepted } from "./intake.js";
+import { checkMessage, type NewMessage } from "./message.js";
+import { type QueueOptions, type QueueSettings, queueSettingsOf } from "./queue-settings.js";
+import { QueueTerm } from "./queue-term.js";
+
+type QueueLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
+
+/** What a queue needs of its node. A `HoldfastNode` is one. */
+export interface QueueNode {
+  role(name: string): {
+    readonly gate: Pick<Gate, "requireLeader">;
+    lead(fn: (term: QueueLeaderTerm) => Promise<void>): void;
+  };
+  readonly queueBook: QueueBook;
+  readonly log: { warn(details: object, message: string): void };
+  readonly id: string;
+}
+
+/** A durable queue of many lanes, each strictly first in, first out. It works on the node that leads its role. */
+export class Queue {
+  readonly name: string;
+  private readonly settings: QueueSettings;
+  private readonly node: QueueNode;
+  private readonly book: QueueBook;
+  private readonly handlers = new Map<string, RunnableHandler>();
+  private current: QueueTerm | null = null;
+
+  constructor(node: QueueNode, options: QueueOptions) {
+    this.settings = queueSettingsOf(options);
+    this.name = this.settings.name;
+    this.node = node;
+    this.book = node.queueBook;
+    node.role(this.settings.role).lead(async (term) => await this.lead(term));
+  }
+
+  /** Resolves when the message is committed. On a node that does not lead: NotLeaderError. */
+  async enqueue(message: NewMessage): Promise<Accepted> {
+    const [accepted] = await this.enqueueMany([message]);
+    if (accepted === undefined) throw new HoldfastError("BROKEN_INVARIANT", "a message was neither taken nor refused");
+    return accepted;
+  }
+
+  /** In the order given, within each lane. All are checked before any is taken in. */
+  async enqueueMany(messages: readonly NewMessage[]): Promise<readonly Accepted[]> {
+    const { stages, maxBodyBytes } = this.settings;
+    for (const message of messages) checkMessage(message, stages, maxBodyBytes);
+    const intake = this.current?.open ?? null;
+    this.node.role(this.settings.role).gate.requireLeader();
+    if (intake === null) throw new NotLeaderError(`Queue "${this.name}" is being opened by its new leader: try again.`);
+    const [first = ""] = stages;
+    return await Promise.all(messages.map((message) => intake.add(incomingOf(message, first))));
+  }
+
+  /** From now on, and at every election of this node, messages of the stage go to this handler. */
+  process(stage: string, handler: RunnableHandler): void {
+    if (!this.settings.stages.includes(stage)) {
+      throw new HoldfastError("BAD_SETTINGS", `Queue "${this.name}" has no stage "${stage}".`);
+    }
+    this.handlers.set(stage, handler);
+    void this.current?.reload();
+  }
+
+  async pause(lane: LaneName): Promise<LaneRow> {
+    return await this.setPaused(lane, true);
+  }
+
+  /** Also tries a head again that has failed for good and holds its lane. */
+  async resume(lane: LaneName): Promise<LaneRow> {
+    return await this.setPaused(lane, false);
+  }
+
+  private async setPaused(lane: LaneName, paused: boolean): Promise<LaneRow> {
+    const row = await this.book.setPaused(this.name, lane, paused);
+    if (row === null) throw new HoldfastError("NOT_FOUND", `There is no lane "${lane.lane}" in stage "${lane.stage}".`);
+    await this.current?.reload();
+    return row;
+  }
+
+  async lanes(): Promise<readonly LaneRow[]> {
+    return await this.book.lanes(this.name);
+  }
+
+  /** The unfinished messages of each stage, by what the lanes' rows say: nothing is counted. */
+  async depth(): Promise<Readonly<Record<string, number>>> {
+    const depth: Record<string, number> = Object.fromEntries(this.settings.stages.map((stage) => [stage, 0]));
+    for (const { stage, tail, done } of await this.lanes()) depth[stage] = (depth[stage] ?? 0) + tail - done;
+    return depth;
+  }
+
+  async peek(lane: LaneName, limit = 10): Promise<readonly MessageHead[]> {
+    const row = (await this.lanes()).find((one) => one.stage === lane.stage && one.lane === lane.lane);
+    return row === undefined ? [] : await this.book.peek(row.id, limit);
+  }
+
+  async deadLetters(page: Page = { limit: 100 }): Promise<readonly DeadLetter[]> {
+    return await this.book.deadLetters(this.name, page);
+  }
+
+  async deadLetter(id: string): Promise<DeadLetterWithBody | null> {
+    return await this.book.deadLetter(this.name, id);
+  }
+
+  private async lead(term: QueueLeaderTerm): Promise<void> {
+    let failed: (error: unknown) => void = () => undefined;
+    const failure = new Promise<never>((_resolve, reject) => {
+      failed = reject;
+    });
+    failure.catch(() => undefined); // It may come after the end.
+    const current = new QueueTerm({
+      settings: this.settings,
+      book: this.book,
+      fence: term.fence,
+      signal: term.signal,
+      requireLeader: () => term.require(),
+      handlers: this.handlers,
+      now: () => performance.now(),
+      random: Math.random,
+      trouble: (what, error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.node.log.warn({ queue: this.name, node_id: this.node.id, reason }, what);
+      },
+      failed: (error) => failed(error),
+    });
+    this.current = current;
+    try {
+      await Promise.race([current.run(), failure]);
+    } finally {
+      if (this.current === current) this.current = null;
+    }
+  }
+}
+
+/** Makes a queue on a node. Every node of the cluster makes the same ones; the leader of the role works on them. */
+export function createQueue(node: QueueNode, options: QueueOptions): Queue {
+  return new Queue(node, options);
+}

@@ -1,0 +1,144 @@
+import { HoldfastError } from "../errors.js";
+import type { Settlement } from "../store/queue-contract.js";
+import type { Appender, Incoming, PlacedBatch } from "./appender.js";
+import type { Lane } from "./core/lane.js";
+import type { LaneTable } from "./lane-table.js";
+import { Signal } from "./signal.js";
+import type { QueueTermParts } from "./term-parts.js";
+
+/** What a lane's handler has done since the last commit. */
+interface Progress {
+  readonly lane: Lane;
+  readonly claim: number;
+  done: number;
+  doneSegment: number | null;
+  head: Settlement["head"];
+  keeps: boolean;
+  readonly produced: Incoming[];
+}
+
+const ready: Settlement["head"] = { kind: "ready" };
+
+/**
+ * Commits what handlers have finished, for all lanes together, one commit after another. What a handler produced is taken in
+ * by the same commit that finishes its message: both are there, or neither.
+ */
+export class Settling {
+  private readonly parts: QueueTermParts;
+  private readonly table: LaneTable;
+  private readonly appender: Appender;
+  private readonly onSettled: () => void;
+  private readonly failed: (error: unknown) => void;
+  private readonly changed = new Signal();
+  private pending = new Map<Lane, Progress>();
+  private closing = false;
+
+  constructor(options: {
+    readonly parts: QueueTermParts;
+    readonly table: LaneTable;
+    readonly appender: Appender;
+    readonly onSettled: () => void;
+    /** What has been delivered has to be looked up in the database. */
+    readonly failed: (error: unknown) => void;
+  }) {
+    this.parts = options.parts;
+    this.table = options.table;
+    this.appender = options.appender;
+    this.onSettled = options.onSettled;
+    this.failed = options.failed;
+  }
+
+  /** The message at this position is finished. */
+  finished(
+    lane: Lane,
+    claim: number,
+    message: { readonly position: number; readonly segment: number },
+    produced: readonly Incoming[],
+  ): void {
+    const progress = this.progressOf(lane, claim);
+    progress.done = message.position;
+    lane.reached = message.position;
+    progress.doneSegment = message.segment;
+    progress.produced.push(...produced);
+    this.changed.notify();
+  }
+
+  /** Nothing more of this claim is worked on. */
+  ended(lane: Lane, claim: number, head: Settlement["head"] = ready): void {
+    const progress = this.progressOf(lane, claim);
+    progress.head = head;
+    progress.keeps = false;
+    this.changed.notify();
+  }
+
+  private progressOf(lane: Lane, claim: number): Progress {
+    const known = this.pending.get(lane);
+    if (known !== undefined) return known;
+    const made = { lane, claim, done: lane.reached, doneSegment: null, head: ready, keeps: true, produced: [] };
+    this.pending.set(lane, made);
+    return made;
+  }
+
+  /** An append that was in the way has ended. */
+  nudge(): void {
+    if (this.pending.size > 0) this.changed.notify();
+  }
+
+  /** Runs until it is told to stop and nothing is left. */
+  async run(): Promise<void> {
+    while (!this.closing || this.pending.size > 0) {
+      if (this.pending.size === 0 || !(await this.commitNext())) await this.changed.wait();
+    }
+  }
+
+  stop(): void {
+    this.closing = true;
+    this.changed.notify();
+  }
+
+  /** False where all that is pending has to wait for an append to a lane that it produces for. */
+  private async commitNext(): Promise<boolean> {
+    const taken = [...this.pending.values()].slice(0, this.parts.settings.batch);
+    let settled = taken;
+    let placed: PlacedBatch | null = null;
+    try {
+      await this.appender.openLanes(taken.flatMap(({ produced }) => produced));
+      settled = taken.filter(({ produced }) => produced.every((message) => this.appender.isFree(message)));
+      if (settled.length === 0) return false;
+      for (const { lane } of settled) this.pending.delete(lane);
+      const produced = settled.flatMap((progress) => progress.produced);
+      placed = produced.length === 0 ? null : this.appender.place(produced);
+      const { book, fence } = this.parts;
+      const refused = await book.settle(fence, settled.map(settlementOf), placed?.batch ?? null);
+      if (refused.length > 0) throw new HoldfastError("REFUSED", `The claims of ${refused.length} lanes were gone.`);
+      if (placed !== null) this.appender.committed(placed);
+      for (const progress of settled) this.adopt(progress);
+    } catch (error) {
+      if (placed !== null) this.appender.givenUp(placed);
+      // Whatever became of it, the database knows: what it has not heard of is delivered again.
+      this.pending.clear();
+      this.closing = true;
+      this.failed(error);
+    }
+    this.onSettled();
+    return true;
+  }
+
+  private adopt({ lane, done, head, keeps }: Progress): void {
+    if (done > lane.done) {
+      lane.attempts = 0;
+      lane.reclaims = 0;
+    }
+    lane.done = head.kind === "dead" ? done + 1 : done;
+    lane.reached = Math.max(lane.reached, lane.done);
+    if (head.kind === "retry" || head.kind === "blocked") lane.attempts = head.attempts;
+    if (head.kind === "retry") lane.readyAt = this.parts.now() + head.waitMs;
+    if (head.kind === "blocked") lane.blocked = true;
+    if (!keeps) lane.inFlight = false;
+    this.table.touch(lane);
+  }
+}
+
+function settlementOf({ lane, claim, done, doneSegment, head, keeps }: Progress): Settlement {
+  return { lane: lane.id, claim, done, doneSegment, head, keeps };
+}

@@ -1,0 +1,21 @@
+import type { FenceToken } from "../store/contract.js";
+import type { QueueBook } from "../store/queue-contract.js";
+import type { RunnableHandler } from "./handler-runner.js";
+import type { QueueSettings } from "./queue-settings.js";
+
+/** What everything that works for a queue during one term needs. */
+export interface QueueTermParts {
+  readonly settings: QueueSettings;
+  readonly book: QueueBook;
+  readonly fence: FenceToken;
+  /** Aborted when leadership ends or is being given up. */
+  readonly signal: AbortSignal;
+  /** Throws unless this term may act at this very moment. */
+  readonly requireLeader: () => void;
+  readonly handlers: ReadonlyMap<string, RunnableHandler>;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly trouble: (what: string, error: unknown) => void;
+  /** Something that no retry mends: the term has to be given up. */
+  readonly failed: (error: unknown) => void;
+}
