@@ -39,7 +39,7 @@ const deeds = {
     for (;;) eaten.push(Array.from({ length: 1_000 }, Math.random));
   },
   exit: () => process.exit(7),
-  "throw later": () => new Promise(() => setImmediate(() => Promise.reject(new Error("nobody caught this")))),
+  "throw later": () => new Promise(() => setImmediate(() => void Promise.reject(new Error("nobody caught this")))),
 };
 
 // biome-ignore lint/style/noDefaultExport: it is what a module for a handler's thread has.

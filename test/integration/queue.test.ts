@@ -41,7 +41,7 @@ test.concurrent("every lane is delivered in the order of its commits, through fa
   const first: Message[] = [];
   const failedOnce = new Set<string>();
   a.queue.process("ingress", async (message) => {
-    const id = `${message.lane}/${message.body}`;
+    const id = `${message.lane}/${message.body.toString()}`;
     if (message.attempt === 1) first.push(message);
     if (message.body.toString().endsWith("3") && !failedOnce.has(id)) {
       failedOnce.add(id);
@@ -75,7 +75,7 @@ test.concurrent("a head that fails for good makes way with its reason, or holds 
   const done: string[] = [];
   const handler = async (message: Message) => {
     if (message.body.toString() === "bad" && broken) throw new Error("no such account");
-    await Promise.resolve(void done.push(`${message.queue} ${message.body}`));
+    await Promise.resolve(void done.push(`${message.queue} ${message.body.toString()}`));
   };
   a.queue.process("ingress", handler);
   blocking.process("ingress", handler);
@@ -111,7 +111,7 @@ test.concurrent("what a handler produces is taken in with the commit that finish
   a.queue.process("routed", async ({ body }) => {
     if (flaky-- > 0) throw new Error("again");
     return await Promise.resolve(
-      ["x", "y"].map((suffix) => ({ stage: "outbound", lane: "all", body: `${body}${suffix}` })),
+      ["x", "y"].map((suffix) => ({ stage: "outbound", lane: "all", body: `${body.toString()}${suffix}` })),
     );
   });
   a.queue.process("outbound", async ({ body }) => await Promise.resolve(void sent.push(body.toString())));
@@ -130,8 +130,8 @@ test.concurrent("a message with a key is taken in once, also within one batch an
   await isOpen(a.queue);
   const message = { lane: "x", body: "once", key: "order-1" };
   const [one, two] = await Promise.all([a.queue.enqueue(message), a.queue.enqueue(message)]);
-  expect([one, two].map(({ duplicate }) => duplicate).toSorted()).toEqual([false, true]);
-  expect(one?.position).toBe(two?.position);
+  expect([one.duplicate, two.duplicate].filter(Boolean)).toHaveLength(1);
+  expect(one.position).toBe(two.position);
   await using b = await startQueue(database.url, "b");
   await heirOf(database.url);
   await a.local.node.close();
@@ -192,7 +192,10 @@ test.concurrent("a lane can be paused and resumed, looked into, and counted with
   await using database = await createTestDatabase();
   await using a = await startQueue(database.url, "a");
   const seen: string[] = [];
-  a.queue.process("ingress", async ({ lane, body }) => await Promise.resolve(void seen.push(`${lane} ${body}`)));
+  a.queue.process(
+    "ingress",
+    async ({ lane, body }) => await Promise.resolve(void seen.push(`${lane} ${body.toString()}`)),
+  );
   await isOpen(a.queue);
   await a.queue.enqueue({ lane: "x", body: "1", headers: { type: "a" } });
   await expect.poll(() => seen).toContain("x 1");

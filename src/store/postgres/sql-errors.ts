@@ -51,6 +51,13 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
         cause: error,
       });
     }
+    // The driver's own words, where the server asks for a password and there is none.
+    if (said.includes("password must be a string")) {
+      const missing = "it asks for a password, and none was given; set HOLDFAST_STORE_PASSWORD, or one in the URL.";
+      return new HoldfastError("DATABASE_REFUSED", `Cannot log in to the database while ${doing}: ${missing}`, {
+        cause: error,
+      });
+    }
     const known = awayCodes.has(code);
     const hint =
       known || said.includes("timeout") ? "is the server up, and the address right?" : "the connection was lost";
