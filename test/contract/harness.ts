@@ -20,7 +20,7 @@ import { MemoryCluster } from "../../src/store/memory/cluster.js";
 import { MemoryDatabase } from "../../src/store/memory/database.js";
 import { MemoryStore } from "../../src/store/memory/store.js";
 import { PostgresStore } from "../../src/store/postgres/store.js";
-import { createTestDatabase, withClient } from "../support/postgres.js";
+import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
 
 export const role = "scheduler" as Role;
 
@@ -80,22 +80,23 @@ export async function memoryHarness(): Promise<StoreHarness> {
   });
 }
 
-export async function postgresHarness(): Promise<StoreHarness> {
-  const database = await createTestDatabase();
+/** With a database given, its stores reach it by `url`, and whoever gave it drops it. */
+export async function postgresHarness(given?: { database: TestDatabase; url: string }): Promise<StoreHarness> {
+  const database = given?.database ?? (await createTestDatabase());
   const stores: PostgresStore[] = [];
   const run = async (sql: string, values: unknown[] = []): Promise<void> => {
     await withClient(database.url, (client) => client.query(sql, values));
   };
   return {
     open: async (node = { nodeId: "contract" as NodeId, incarnation: "contract-1" as Incarnation }) => {
-      const connection = { connectionString: database.url };
+      const connection = { connectionString: given?.url ?? database.url };
       const store = new PostgresStore({
         connection,
         electionConnection: connection,
         pool: null,
         poolSize: 2,
         schema: "holdfast",
-        cluster: "contract",
+        cluster: "default",
         migrate: "auto",
         timing,
         node,
@@ -126,7 +127,7 @@ export async function postgresHarness(): Promise<StoreHarness> {
       ),
     [Symbol.asyncDispose]: async () => {
       for (const store of stores) await store.close();
-      await database.drop();
+      if (given === undefined) await database.drop();
     },
   };
 }

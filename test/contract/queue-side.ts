@@ -113,7 +113,7 @@ export class QueueSide {
       this.queue,
       names.flatMap((name) => [1, 2, 3, 4, 5].map((position) => `${name}${position}`)),
     );
-    const places = [...keys].map(([key, place]) => [key, this.name(place).lane, place.position]).sort();
+    const places = new Map([...keys].map(([key, place]) => [key, this.name(place)]));
     return { lanes: this.lanes.map(described), heads, letters, places };
   }
 
@@ -232,7 +232,7 @@ export class QueueSide {
     const produced = act.produces === null ? null : this.productOf(act.produces, act.collides);
     const gone = await this.book.settle(this.fence, settlements, produced);
     if (!act.keeps && gone.length === 0) for (const { lane } of settlements) this.claimOf.delete(lane);
-    return gone.map((id) => this.name({ lane: id, position: 0 }).lane).sort();
+    return gone.map((id) => this.name({ lane: id, position: 0 })).sort(byLane);
   }
 
   private productOf(lane: number, collides: boolean): AppendBatch {
