@@ -5,6 +5,8 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     // Processes and not threads: tests send signals, and an embedded server ends with the thread that started it.
     pool: "forks",
+    // Most tests wait for processes and leases more than they compute.
+    maxWorkers: "100%",
     globalSetup: ["test/support/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
