@@ -16,13 +16,14 @@ export class BenchProcess extends EventEmitter<{ message: [FromProcess] }> {
   private readonly program: ProgramName;
   private killed = false;
 
-  constructor(program: ProgramName, url: string) {
+  constructor(program: ProgramName, url: string, options: { readonly execPath?: string } = {}) {
     super();
     this.setMaxListeners(0);
     this.program = program;
     this.child = fork(process.argv[1] ?? "", ["--process", program, url], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       serialization: "advanced",
+      ...options,
     });
     this.child.on("message", (message) => this.hear(message as FromProcess));
     this.child.on("exit", (code, signal) => {
@@ -49,13 +50,13 @@ export class BenchProcess extends EventEmitter<{ message: [FromProcess] }> {
     this.child.send(message);
   }
 
-  async ask<K extends Kind>(message: ToProcess, kind: K): Promise<Of<K>> {
-    const answer = this.next(kind);
+  async ask<K extends Kind>(message: ToProcess, kind: K, withinMs = patienceMs): Promise<Of<K>> {
+    const answer = this.next(kind, withinMs);
     this.send(message);
     return await answer;
   }
 
-  next<K extends Kind>(kind: K): Promise<Of<K>> {
+  next<K extends Kind>(kind: K, withinMs = patienceMs): Promise<Of<K>> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
         clearTimeout(timer);
@@ -67,8 +68,8 @@ export class BenchProcess extends EventEmitter<{ message: [FromProcess] }> {
         else if (message.kind === "failed") settle(() => reject(new Error(`${this.program}: ${message.reason}`)));
       };
       const timer = setTimeout(
-        () => settle(() => reject(new Error(`${this.program} did not say "${kind}" within ${patienceMs / 1000} s`))),
-        patienceMs,
+        () => settle(() => reject(new Error(`${this.program} did not say "${kind}" within ${withinMs / 1000} s`))),
+        withinMs,
       );
       this.on("message", listen);
     });

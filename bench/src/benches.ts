@@ -6,4 +6,5 @@ export const benches: Readonly<Record<string, Bench>> = {
   fence: async (options) => (await import("./fence.js")).benchFence(options),
   failover: async (options) => (await import("./failover.js")).benchFailover(options),
   scale: async (options) => (await import("./scale.js")).benchScale(options),
+  queue: async (options) => (await import("./queue/queue-bench.js")).benchQueue(options),
 };

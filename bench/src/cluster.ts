@@ -1,8 +1,9 @@
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { BenchProcess } from "./bench-process.js";
-import { type Elected, roleName } from "./messages.js";
+import { type Delivered, type Elected, type NodeExtras, roleName } from "./messages.js";
+import type { QueueLoad } from "./queue/queue-load.js";
 import type { BenchServer } from "./server.js";
 import { msBetween } from "./statistics.js";
 
@@ -13,6 +14,12 @@ export interface Takeover {
   readonly ms: number;
   /** What of it the acquires took, from sending to reply. */
   readonly acquireMs: number;
+}
+
+interface ClusterOptions extends NodeExtras {
+  readonly schema: string;
+  readonly standbys: number;
+  readonly spares?: number;
 }
 
 interface Standing {
@@ -36,17 +43,17 @@ export class Cluster {
   private readonly schema: string;
   private readonly size: number;
   private readonly spareCount: number;
-  private readonly serves: boolean;
+  private readonly extras: NodeExtras;
   private readonly processes = new Map<string, BenchProcess>();
   private readonly spares: Promise<BenchProcess>[] = [];
-  private readonly elections = new EventEmitter<{ elected: [Elected] }>();
+  private readonly elections = new EventEmitter<{ elected: [Elected]; delivered: [Delivered] }>();
 
-  constructor(server: BenchServer, options: { schema: string; standbys: number; spares?: number; serves?: boolean }) {
+  constructor(server: BenchServer, { schema, standbys, spares = 1, ...extras }: ClusterOptions) {
     this.server = server;
-    this.schema = options.schema;
-    this.size = options.standbys + 1;
-    this.spareCount = options.spares ?? 1;
-    this.serves = options.serves ?? false;
+    this.schema = schema;
+    this.size = standbys + 1;
+    this.spareCount = spares;
+    this.extras = extras;
   }
 
   /** Brings the cluster to its size, and the spares to theirs. Everything that was started here has come to rest. */
@@ -70,8 +77,9 @@ export class Cluster {
     for (const nodeId of nodeIds) this.processes.set(nodeId, host);
     host.on("message", (message) => {
       if (message.kind === "elected") this.elections.emit("elected", message);
+      else if (message.kind === "delivered") this.elections.emit("delivered", message);
     });
-    await host.ask({ kind: "join", schema: this.schema, nodeIds, serves: this.serves }, "joined");
+    await host.ask({ kind: "join", schema: this.schema, nodeIds, extras: this.extras }, "joined");
   }
 
   /** Ends a node that is of no more use, leader or not. */
@@ -110,6 +118,20 @@ export class Cluster {
     const killedAt = this.processOf(leader).signal("SIGKILL");
     this.processes.delete(leader);
     return await elected(killedAt);
+  }
+
+  /** A crash; and when the new leader's queue handed out its first message. */
+  async crashOfQueue(): Promise<Takeover & { readonly deliveredAfterMs: number }> {
+    const delivered = once(this.elections, "delivered", { signal: AbortSignal.timeout(patienceMs) });
+    const takeover = await this.crash();
+    const [{ at }] = (await delivered) as [Delivered];
+    return { ...takeover, deliveredAfterMs: msBetween(takeover.at, at) };
+  }
+
+  /** Through the leader's queue. */
+  async enqueue(load: QueueLoad, withinMs: number): Promise<void> {
+    const { leader } = await this.settled();
+    await this.processOf(leader).ask({ kind: "enqueue", nodeId: leader, load }, "enqueued", withinMs);
   }
 
   /** A leader that is not dead and does not run. Its process stays frozen until the end of the run. */

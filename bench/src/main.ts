@@ -5,8 +5,8 @@ import { cleanUp, cleanUpWhenInterrupted, wasInterrupted } from "./cleanup.js";
 import { runProgram } from "./programs.js";
 import { type Result, tableOf } from "./result.js";
 
-/** `npm run bench -- [name|all] [--json] [--rounds N]`. Exit code 1 when a target was missed, so that nobody overlooks it. */
-const usage = `npm run bench -- [${[...Object.keys(benches), "all"].join("|")}] [--json] [--rounds N]`;
+/** `npm run bench -- [name|all] [--json] [--rounds N] [--messages N]`. Exit code 1 when a target was missed, so that nobody overlooks it. */
+const usage = `npm run bench -- [${[...Object.keys(benches), "all"].join("|")}] [--json] [--rounds N] [--messages N]`;
 
 if (process.argv[2] === "--process") await runProgram(process.argv[3] ?? "", process.argv[4] ?? "");
 else await main();
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     const startedAt = performance.now();
     const progress = (text: string): void => console.error(`${name}: ${text}`);
     try {
-      results.push(...(await bench({ rounds: order.rounds, progress })));
+      results.push(...(await bench({ rounds: order.rounds, messages: order.messages, progress })));
     } catch (error) {
       if (wasInterrupted()) return;
       throw error;
@@ -40,21 +40,39 @@ async function main(): Promise<void> {
   process.exitCode = results.every(({ met }) => met) ? 0 : 1;
 }
 
-function readOrder(): { name: string; json: boolean; rounds: number | null } | null {
+interface Order {
+  readonly name: string;
+  readonly json: boolean;
+  readonly rounds: number | null;
+  readonly messages: number | null;
+}
+
+function readOrder(): Order | null {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { json: { type: "boolean", default: false }, rounds: { type: "string" } },
+      options: {
+        json: { type: "boolean", default: false },
+        rounds: { type: "string" },
+        messages: { type: "string" },
+      },
     });
     const [name = "all", ...rest] = positionals;
-    const rounds = values.rounds === undefined ? null : Number(values.rounds);
+    const [rounds, messages] = [countOf(values.rounds), countOf(values.messages)];
     const known = name === "all" || name in benches;
-    if (!known || rest.length > 0 || (rounds !== null && !(rounds >= 1))) return null;
-    return { name, json: values.json, rounds };
+    if (!known || rest.length > 0 || rounds === undefined || messages === undefined) return null;
+    return { name, json: values.json, rounds, messages };
   } catch (error) {
     console.error((error as Error).message);
     return null;
   }
+}
+
+/** Null where nothing was said; undefined where it is no count. */
+function countOf(text: string | undefined): number | null | undefined {
+  if (text === undefined) return null;
+  const count = Number(text);
+  return count >= 1 ? Math.ceil(count) : undefined;
 }
 
 /** The load says how quiet the machine was when the run began. */

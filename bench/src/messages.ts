@@ -1,3 +1,5 @@
+import type { QueueLoad, Timing } from "./queue/queue-load.js";
+
 /** What a bench and its child processes say to each other. Times are of the machine-wide monotonic clock, in nanoseconds. */
 export type FromProcess =
   | { readonly kind: "loaded" }
@@ -9,6 +11,9 @@ export type FromProcess =
   | { readonly kind: "waiting" }
   | { readonly kind: "running" }
   | { readonly kind: "stopped"; readonly commits: number }
+  | (Timing & { readonly kind: "measured" })
+  | { readonly kind: "enqueued" }
+  | Delivered
   | { readonly kind: "failed"; readonly reason: string };
 
 export interface Elected {
@@ -21,10 +26,27 @@ export interface Elected {
   readonly acquireMs: number;
 }
 
+/** The first message that a new leader hands to its handler. */
+export interface Delivered {
+  readonly kind: "delivered";
+  readonly nodeId: string;
+  readonly at: bigint;
+}
+
+/** What a node does beside contending. */
+export interface NodeExtras {
+  /** It leaves copies of its metrics, as one does that has an HTTP server beside it. */
+  readonly serves?: boolean;
+  /** It has a queue whose handler never ends, so that something is in flight whenever a leader is killed. */
+  readonly queue?: boolean;
+}
+
 export type ToProcess =
-  | { readonly kind: "join"; readonly schema: string; readonly nodeIds: readonly string[]; readonly serves: boolean }
+  | { readonly kind: "join"; readonly schema: string; readonly nodeIds: readonly string[]; readonly extras: NodeExtras }
   | { readonly kind: "stepDown"; readonly nodeId: string; readonly to?: string }
   | { readonly kind: "contend"; readonly key: number }
+  | { readonly kind: "measure"; readonly queue: string; readonly load: QueueLoad }
+  | { readonly kind: "enqueue"; readonly nodeId: string; readonly load: QueueLoad }
   | { readonly kind: "run" }
   | { readonly kind: "stop" };
 

@@ -5,6 +5,9 @@ export const programs = {
   bareSession: () => import("./peers/bare-session.js"),
   lockPoller: () => import("./peers/lock-poller.js"),
   rowLease: () => import("./peers/row-lease.js"),
+  holdfastQueue: () => import("./processes/holdfast-queue.js"),
+  graphileWorker: () => import("./peers/graphile-worker.js"),
+  pgBoss: () => import("./peers/pg-boss.js"),
 } as const satisfies Record<string, () => Promise<{ run(url: string): void }>>;
 
 export type ProgramName = keyof typeof programs;

@@ -1,12 +1,15 @@
 import { pino } from "pino";
 import { createNode } from "../holdfast.js";
 import { roleName, type ToProcess } from "../messages.js";
+import { enqueueAll } from "../queue/queue-load.js";
+import { endlessQueue } from "./endless-queue.js";
 import { takeOrders, tell } from "./parent.js";
 
 type Joining = Extract<ToProcess, { kind: "join" }>;
 
 /** One or many Holdfast nodes with their default settings, each with sessions of its own, in a process that can be killed. */
 const roles = new Map<string, Awaited<ReturnType<typeof join>>>();
+const queues = new Map<string, ReturnType<typeof endlessQueue>>();
 const logger = pino({ level: "silent" });
 /** So many nodes of one process connect at a time. */
 const joiningAtOnce = 8;
@@ -31,17 +34,22 @@ async function carryOut(url: string, order: ToProcess): Promise<void> {
     const done = role?.stepDown(order.to === undefined ? {} : { to: order.to });
     tell({ kind: "steppingDown", at });
     await done;
+  } else if (order.kind === "enqueue") {
+    const queue = queues.get(order.nodeId);
+    if (queue === undefined) throw new Error(`node ${order.nodeId} has no queue`);
+    await enqueueAll(queue, order.load);
+    tell({ kind: "enqueued" });
   }
 }
 
-async function join(url: string, { schema, serves }: Joining, nodeId: string) {
+async function join(url: string, { schema, extras }: Joining, nodeId: string) {
   const node = await createNode({
     store: { url, schema, poolSize: 2 },
     cluster: { enabled: true, name: schema, nodeId },
     logger,
   });
   // What an HTTP server does when it is set beside a node; from then on the node leaves copies of its metrics.
-  if (serves) node.countConnections(() => 0);
+  if (extras.serves === true) node.countConnections(() => 0);
   const acquireMs = async (): Promise<number> => {
     const metric = await node.registry.getSingleMetric("holdfast_leader_acquire_seconds")?.get();
     const values = (metric?.values ?? []) as { metricName?: string; value: number }[];
@@ -58,5 +66,6 @@ async function join(url: string, { schema, serves }: Joining, nodeId: string) {
       })
       .catch((error: unknown) => tell({ kind: "failed", reason: String(error) }));
   });
+  if (extras.queue === true) queues.set(nodeId, endlessQueue(node, nodeId));
   return role;
 }
