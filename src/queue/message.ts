@@ -66,8 +66,8 @@ export function checkMessage(message: NewMessage, stages: readonly string[], max
       `The body has ${bytes} bytes, and this queue takes ${maxBodyBytes}: raise maxBodyBytes, or keep it elsewhere.`,
     );
   }
-  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > longestKey)) {
-    throw invalid(`The key must be a text of 1 to ${longestKey} characters.`);
+  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > longestKey || key.includes("\0"))) {
+    throw invalid(`The key must be a text of 1 to ${longestKey} characters, none of them zero.`);
   }
   if (headers !== undefined) checkHeaders(headers);
 }

@@ -225,6 +225,7 @@ test.concurrent("bad input is refused with a clear error, and nothing of its bat
     [{ lane: "x", body: { an: "object" } }, "INVALID_REQUEST"],
     [{ lane: "x", body: "y", stage: "nowhere" }, "INVALID_REQUEST"],
     [{ lane: "x", body: "y", key: "" }, "INVALID_REQUEST"],
+    [{ lane: "x", body: "y", key: "zero\0" }, "INVALID_REQUEST"],
     [{ lane: "x", body: "y", headers: { a: 1 } }, "INVALID_REQUEST"],
   ];
   for (const [message, code] of bad) {

@@ -43,6 +43,8 @@ export class PostgresQueueBook implements QueueBook {
   private async appendIn(tx: pg.ClientBase, batch: AppendBatch, epoch: bigint): Promise<number> {
     const { queue, segment, messages, waking } = batch;
     if (messages.length === 0) return 0;
+    // G4, R2: inside the transaction, or a setting of the role or the database would win.
+    await tx.query("set local synchronous_commit = on");
     const { rowCount } = await tx.query({
       name: "holdfast_append",
       text: this.sql.append,
