@@ -50,11 +50,16 @@ export class Deliveries {
 
   /** Claims until it is told to stop, then waits for the handlers that run. */
   async run(): Promise<void> {
-    while (!this.stopping) {
-      const claimed = await this.claimNext();
-      if (!claimed && !this.stopping) await this.changed.wait(this.table.nextWakeMs());
+    try {
+      while (!this.stopping) {
+        const claimed = await this.claimNext();
+        if (!claimed && !this.stopping) await this.changed.wait(this.table.nextWakeMs());
+      }
+    } finally {
+      // Also after a claim that failed: whoever goes on with these lanes must not work beside what still runs (G5).
+      this.stopping = true;
+      while (this.running.size > 0) await Promise.all(this.running);
     }
-    while (this.running.size > 0) await Promise.all(this.running);
   }
 
   /** The lanes whose lease is half over. */
