@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { Access } from "./access/access.js";
 import type { Config } from "./config/config.js";
+import type { Clock } from "./election/clock.js";
 import type { ElectorState } from "./election/core/elector-state.js";
 import { parseRole } from "./election/core/names.js";
 import { Elector } from "./election/elector.js";
@@ -44,6 +45,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   readonly id: string;
   readonly config: Config;
   readonly log: Logger;
+  readonly clock: Clock;
   readonly work = new InFlightWork();
   readonly registry: Registry;
   readonly cluster: ClusterView;
@@ -69,6 +71,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.parts = parts;
     this.config = config;
     this.log = log;
+    this.clock = clock;
     this.registry = registry;
     this.id = parts.report.nodeId;
     const elections = new ElectionMetrics(registry, prefix);
@@ -325,12 +328,12 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
 
   /** Resolves with the first answered beat, rejects with what no retry mends. */
   private async firstBeat(): Promise<void> {
-    const deadline = this.parts.clock.mono() + predecessorPatienceMs;
+    const deadline = this.clock.mono() + predecessorPatienceMs;
     const joined = new Promise<void>((resolve, reject) => {
       this.signals.once("beaten", resolve);
       this.signals.on("failed", (error) => {
         // The sessions of a predecessor that was killed a moment ago may linger.
-        if (error.code !== "SCHEMA_IN_USE" || this.parts.clock.mono() >= deadline) reject(error);
+        if (error.code !== "SCHEMA_IN_USE" || this.clock.mono() >= deadline) reject(error);
       });
     });
     this.parts.store.registry.setStatus("active");

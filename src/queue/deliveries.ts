@@ -24,7 +24,7 @@ export class Deliveries {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
   private readonly settling: Settling;
-  private readonly changed = new Signal();
+  private readonly changed: Signal;
   private readonly flights = new Set<Flight>();
   private readonly running = new Set<Promise<void>>();
   private readonly waitingForSlot: (() => void)[] = [];
@@ -36,6 +36,7 @@ export class Deliveries {
     this.parts = parts;
     this.table = table;
     this.settling = settling;
+    this.changed = new Signal(parts.clock);
   }
 
   /** Something may be there to be claimed. */
@@ -64,19 +65,19 @@ export class Deliveries {
 
   /** The lanes whose lease is half over. */
   async renew(): Promise<void> {
-    const { book, fence, settings, now } = this.parts;
-    const old = [...this.flights].filter(({ claimedAt }) => now() - claimedAt > settings.leaseMs / 3);
+    const { book, fence, settings, clock } = this.parts;
+    const old = [...this.flights].filter(({ claimedAt }) => clock.mono() - claimedAt > settings.leaseMs / 3);
     if (old.length === 0) return;
     await book.renew(
       fence,
       old.map(({ lane }) => lane.id),
       settings.leaseMs,
     );
-    for (const flight of old) flight.claimedAt = now();
+    for (const flight of old) flight.claimedAt = clock.mono();
   }
 
   private async claimNext(): Promise<boolean> {
-    const { book, fence, settings, handlers, now } = this.parts;
+    const { book, fence, settings, handlers, clock } = this.parts;
     // While some lanes are worked on, the next are claimed already; but in one statement for many, and not one by one.
     if (this.flights.size > settings.concurrency) return false;
     const room = 2 * settings.concurrency - this.flights.size;
@@ -87,7 +88,7 @@ export class Deliveries {
     const claim = this.claims;
     const limit = shareOf(settings.batch, lanes.length);
     const wishes = lanes.map(({ id }) => ({ lane: id, limit }));
-    const claimedAt = now();
+    const claimedAt = clock.mono();
     const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });
     const byLane = groupByLane(found);
     for (const lane of lanes) {
@@ -101,7 +102,7 @@ export class Deliveries {
   /** The database hands nothing out: the lane was paused there, or its head still waits by the database's clock. */
   private nothingFound(lane: Lane): void {
     lane.inFlight = false;
-    lane.readyAt = this.parts.now() + unclaimedPauseMs;
+    lane.readyAt = this.parts.clock.mono() + unclaimedPauseMs;
     this.table.touch(lane);
   }
 
@@ -143,7 +144,7 @@ export class Deliveries {
   }
 
   private async handle(handler: RunnableHandler, lane: Lane, stored: StoredMessage, attempts: number) {
-    const { settings, signal, fence } = this.parts;
+    const { settings, signal, fence, clock } = this.parts;
     const message: Message = {
       queue: settings.name,
       stage: lane.stage,
@@ -158,7 +159,7 @@ export class Deliveries {
     };
     this.parts.requireLeader();
     const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
-    return await runHandler(handler, message, { timeoutMs, signal, stages, maxBodyBytes });
+    return await runHandler(handler, message, { clock, timeoutMs, signal, stages, maxBodyBytes });
   }
 
   private async takeSlot(): Promise<void> {

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Clock, systemClock } from "../election/clock.js";
 import { type HandlerCall, type IsolatedHandler, type RunOptions, runHandler } from "./handler-runner.js";
 import type { Handler, HandlerContext, Message } from "./message.js";
 
@@ -20,13 +21,30 @@ const message: Message = {
 const idle: Handler = () => Promise.resolve();
 const ignore = () => undefined;
 
+/** Timers at once, so that the fake ones are all there is. */
+const clock: Clock = {
+  ...systemClock,
+  mono: () => 0,
+  wakeAt: (mono, fire) => {
+    const timer = setTimeout(fire, mono);
+    return () => clearTimeout(timer);
+  },
+};
+
 let term: AbortController;
 let options: RunOptions;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   term = new AbortController();
-  options = { timeoutMs: 1_000, signal: term.signal, stages: ["ingress", "routed"], maxBodyBytes: 100, graceMs: 500 };
+  options = {
+    clock,
+    timeoutMs: 1_000,
+    signal: term.signal,
+    stages: ["ingress", "routed"],
+    maxBodyBytes: 100,
+    graceMs: 500,
+  };
 });
 
 afterEach(() => {

@@ -1,3 +1,4 @@
+import type { Clock } from "../election/clock.js";
 import { failureReason } from "./core/failure-reason.js";
 import { atEndOfTerm } from "./end-of-term.js";
 import type { Handler, HandlerContext, Message, Produced } from "./message.js";
@@ -41,6 +42,7 @@ export interface HandlerCall {
 }
 
 export interface RunOptions extends IntakeBounds {
+  readonly clock: Clock;
   readonly timeoutMs: number;
   /** The term's: aborted when leadership ends. */
   readonly signal: AbortSignal;
@@ -79,13 +81,14 @@ export async function runHandler(
 
 /** Waits for the first of: the call settles, its time and grace run out, leadership ends. */
 function follow(call: HandlerCall, message: Message, limits: Limits, options: RunOptions): Promise<HandlerResult> {
-  const { signal } = options;
+  const { signal, clock } = options;
+  const after = (ms: number, act: () => void) => clock.wakeAt(clock.mono() + ms, act);
   return new Promise((resolve) => {
     let late = false;
-    let timer: NodeJS.Timeout;
+    let takeBack: () => void;
 
     const finish = (result: HandlerResult) => {
-      clearTimeout(timer);
+      takeBack();
       forget();
       resolve(result);
     };
@@ -95,14 +98,14 @@ function follow(call: HandlerCall, message: Message, limits: Limits, options: Ru
     );
     const onTimeout = () => {
       late = true;
-      timer = setTimeout(onEndOfGrace, limits.graceMs);
+      takeBack = after(limits.graceMs, onEndOfGrace);
       call.abort(new DOMException(tooLongText(limits), "TimeoutError"));
     };
     const onEndOfGrace = () => {
       const giveUp = () => finish(tooLong(limits, ended));
       if (call.kill === null) return giveUp();
       // Even a thread can be where nothing ends it at once, as in a blocking call of the system.
-      timer = setTimeout(giveUp, longestEndMs);
+      takeBack = after(longestEndMs, giveUp);
       call.kill();
     };
     const onEndOfTerm = () => {
@@ -111,7 +114,7 @@ function follow(call: HandlerCall, message: Message, limits: Limits, options: Ru
       call.kill?.();
     };
 
-    timer = setTimeout(onTimeout, limits.timeoutMs);
+    takeBack = after(limits.timeoutMs, onTimeout);
     const forget = atEndOfTerm(signal, onEndOfTerm);
     // A handler can end its own term before it first waits for anything.
     if (signal.aborted) onEndOfTerm();

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError, invariant, NotLeaderError } from "../errors.js";
 import type { MessagePlace } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
+import { pause } from "./pause.js";
 import { Signal } from "./signal.js";
 import type { QueueTermParts } from "./term-parts.js";
 
@@ -30,7 +30,7 @@ export class Intake {
   private readonly parts: QueueTermParts;
   private readonly appender: Appender;
   private readonly onAppended: () => void;
-  private readonly changed = new Signal();
+  private readonly changed: Signal;
   private waiting: Waiting[] = [];
   private waitingBytes = 0;
   private ended: Error | null = null;
@@ -39,6 +39,7 @@ export class Intake {
     this.parts = parts;
     this.appender = appender;
     this.onAppended = onAppended;
+    this.changed = new Signal(parts.clock);
   }
 
   add(message: Incoming): Promise<Accepted> {
@@ -157,7 +158,7 @@ export class Intake {
         const passes =
           error instanceof HoldfastError && (error.code === "UNKNOWN_OUTCOME" || error.code === "DATABASE_AWAY");
         if (!passes || this.ended !== null) throw error;
-        await delay(pauseMs);
+        await pause(this.parts.clock, pauseMs);
         if (this.ended !== null) throw error;
       }
     }
@@ -187,7 +188,7 @@ export class Intake {
 
   private async fail(looked: readonly Waiting[], error: unknown): Promise<void> {
     if (error instanceof HoldfastError && error.code === "DATABASE_AWAY") {
-      await delay(100);
+      await pause(this.parts.clock, 100);
       return;
     }
     this.forget(looked);

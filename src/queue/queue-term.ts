@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
-import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
 import { Appender } from "./appender.js";
 import { Deliveries } from "./deliveries.js";
 import { Intake, termEnded } from "./intake.js";
 import { LaneTable } from "./lane-table.js";
+import { pause } from "./pause.js";
 import { Settling } from "./settling.js";
 import type { QueueTermParts } from "./term-parts.js";
 
@@ -23,7 +23,7 @@ export class QueueTerm {
 
   constructor(parts: QueueTermParts) {
     this.parts = parts;
-    this.table = new LaneTable(parts.now);
+    this.table = new LaneTable(parts.clock.mono);
   }
 
   /** Null until the lanes have been read. */
@@ -93,7 +93,7 @@ export class QueueTerm {
       if (isOver(error)) parts.failed(error);
       else parts.trouble("messages could not be claimed", error);
       deliveries.stop();
-      await delay(restartPauseMs);
+      await pause(this.parts.clock, restartPauseMs);
     } finally {
       settling.stop();
       await settled;
@@ -116,28 +116,28 @@ export class QueueTerm {
       } catch (error) {
         if (isOver(error) || signal.aborted) throw error;
         trouble("the queue could not be read", error);
-        await delay(restartPauseMs);
+        await pause(this.parts.clock, restartPauseMs);
       }
     }
   }
 
   /** Renews leases, sweeps, opens and drops segments. Each look at the clock is cheap, so one pace serves for all. */
   private async upkeep(): Promise<void> {
-    const { settings, signal, now, trouble } = this.parts;
+    const { settings, signal, clock, trouble } = this.parts;
     const paceMs = Math.max(10, Math.min(settings.leaseMs / 6, settings.sweepIntervalMs, settings.segmentMs, 5_000));
-    let sweptAt = now();
-    let segmentAt = now();
+    let sweptAt = clock.mono();
+    let segmentAt = clock.mono();
     while (!signal.aborted) {
-      await delay(paceMs, undefined, { signal }).catch(() => undefined);
+      await pause(clock, paceMs, signal);
       if (signal.aborted) return;
       try {
         await this.deliveries?.renew();
-        if (now() - sweptAt >= settings.sweepIntervalMs) {
-          sweptAt = now();
+        if (clock.mono() - sweptAt >= settings.sweepIntervalMs) {
+          sweptAt = clock.mono();
           await this.sweep();
         }
-        if (now() - segmentAt >= settings.segmentMs) {
-          segmentAt = now();
+        if (clock.mono() - segmentAt >= settings.segmentMs) {
+          segmentAt = clock.mono();
           await this.turnSegment();
         }
       } catch (error) {

@@ -1,3 +1,4 @@
+import type { Clock } from "../election/clock.js";
 import type { Gate } from "../election/gate.js";
 import type { LeaderTerm } from "../election/term.js";
 import { HoldfastError, NotLeaderError } from "../errors.js";
@@ -28,6 +29,7 @@ export interface QueueNode {
   readonly queueBook: QueueBook;
   readonly log: { warn(details: object, message: string): void };
   readonly id: string;
+  readonly clock: Clock;
 }
 
 /** A durable queue of many lanes, each strictly first in, first out. It works on the node that leads its role. */
@@ -127,7 +129,7 @@ export class Queue {
       signal: term.signal,
       requireLeader: () => term.require(),
       handlers: this.handlers,
-      now: () => performance.now(),
+      clock: this.node.clock,
       random: Math.random,
       trouble: (what, error) => {
         const reason = error instanceof Error ? error.message : String(error);

@@ -29,7 +29,7 @@ export class Settling {
   private readonly appender: Appender;
   private readonly onSettled: () => void;
   private readonly failed: (error: unknown) => void;
-  private readonly changed = new Signal();
+  private readonly changed: Signal;
   private pending = new Map<Lane, Progress>();
   private closing = false;
 
@@ -46,6 +46,7 @@ export class Settling {
     this.appender = options.appender;
     this.onSettled = options.onSettled;
     this.failed = options.failed;
+    this.changed = new Signal(options.parts.clock);
   }
 
   /** The message at this position is finished. */
@@ -132,7 +133,7 @@ export class Settling {
     lane.done = head.kind === "dead" ? done + 1 : done;
     lane.reached = Math.max(lane.reached, lane.done);
     if (head.kind === "retry" || head.kind === "blocked") lane.attempts = head.attempts;
-    if (head.kind === "retry") lane.readyAt = this.parts.now() + head.waitMs;
+    if (head.kind === "retry") lane.readyAt = this.parts.clock.mono() + head.waitMs;
     if (head.kind === "blocked") lane.blocked = true;
     if (!keeps) lane.inFlight = false;
     this.table.touch(lane);

@@ -1,3 +1,4 @@
+import type { Clock } from "../election/clock.js";
 import type { FenceToken } from "../store/contract.js";
 import type { QueueBook } from "../store/queue-contract.js";
 import type { RunnableHandler } from "./handler-runner.js";
@@ -13,7 +14,7 @@ export interface QueueTermParts {
   /** Throws unless this term may act at this very moment. */
   readonly requireLeader: () => void;
   readonly handlers: ReadonlyMap<string, RunnableHandler>;
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly random: () => number;
   readonly trouble: (what: string, error: unknown) => void;
   /** Something that no retry mends: the term has to be given up. */

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/election/clock.js";
 import type { HandlerResult, RunOptions } from "../../src/queue/handler-runner.js";
 import type { Message } from "../../src/queue/message.js";
 import type { WorkerHandler, WorkerHandlerOptions } from "../../src/queue/worker-handler.js";
@@ -56,7 +57,13 @@ function run(handler: WorkerHandler, deed: string, options: Partial<RunOptions> 
     at: new Date(0),
   };
   const bounds = { stages: ["ingress", "routed"], maxBodyBytes: 1_000 };
-  return runHandler(handler, message, { timeoutMs: 20_000, signal: term.signal, ...bounds, ...options });
+  return runHandler(handler, message, {
+    clock: systemClock,
+    timeoutMs: 20_000,
+    signal: term.signal,
+    ...bounds,
+    ...options,
+  });
 }
 
 async function report(handler: WorkerHandler): Promise<Record<string, unknown>> {
@@ -228,10 +235,11 @@ describe("a module", () => {
 describe("threads", () => {
   it("start also where the program is a text and no file, and an idle one does not keep it from ending", async () => {
     const program = `
+      import { systemClock } from ${JSON.stringify(built("../election/clock.js"))};
       import { runHandler } from ${JSON.stringify(built("handler-runner.js"))};
       import { workerHandler } from ${JSON.stringify(built("worker-handler.js"))};
       const message = { body: Buffer.from("x"), headers: {} };
-      const options = { timeoutMs: 20_000, signal: new AbortController().signal, stages: ["routed"], maxBodyBytes: 10 };
+      const options = { clock: systemClock, timeoutMs: 20_000, signal: new AbortController().signal, stages: ["routed"], maxBodyBytes: 10 };
       const handler = workerHandler("data:text/javascript,export default () => undefined");
       console.log((await runHandler(handler, message, options)).kind);
     `;
