@@ -1,6 +1,13 @@
 -- oldest-code: 2
 -- The durable staged queue. A lane is a log: messages are only added, and the lane's row says how far it is finished.
 
+-- Every queue there is, and the role whose leader alone works on it.
+create table :"schema".queues (
+  name text primary key,
+  role text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+
 -- Messages come in segments, each a partition of its own, opened one after another. What is old and finished is dropped whole.
 create table :"schema".queue_segments (
   queue text not null,
@@ -118,14 +125,22 @@ $$;
 -- On promotion, under the fence of the new epoch: what earlier ones had in flight goes back, blind to its lease, at a cost of
 -- what was in flight. It costs no attempt; but a head that was in flight when one leader after another went down may be what
 -- fells them, so that is counted apart. p_own: also what this epoch has in flight, which counts nothing.
-create function :"schema".recover_queue(p_queue text, p_epoch bigint, p_max_reclaims integer, p_own boolean) returns jsonb
+-- A queue belongs to the role that led it first: where that is another one, nothing is touched, and its name is the answer.
+create function :"schema".recover_queue(
+  p_queue text, p_role text, p_epoch bigint, p_max_reclaims integer, p_own boolean) returns jsonb
 language plpgsql as $$
 declare
+  v_role text;
   v_lane record;
   v_reclaimed integer := 0;
   v_quarantined integer := 0;
   v_segment integer;
 begin
+  insert into :"schema".queues (name, role) values (p_queue, p_role) on conflict (name) do nothing;
+  select role into v_role from :"schema".queues where name = p_queue;
+  if v_role <> p_role then
+    return jsonb_build_object('role', v_role);
+  end if;
   for v_lane in
     update :"schema".lanes set
       claimed = done, claim = 0, leased_until = null, reclaims = reclaims + (claim_epoch < p_epoch)::integer
@@ -142,7 +157,7 @@ begin
   select segment into v_segment from :"schema".queue_segments
   where queue = p_queue and closed_at is null order by segment desc limit 1;
   return jsonb_build_object(
-    'segment', v_segment, 'reclaimed', v_reclaimed, 'quarantined', v_quarantined,
+    'role', v_role, 'segment', v_segment, 'reclaimed', v_reclaimed, 'quarantined', v_quarantined,
     'lanes', (
       select coalesce(jsonb_agg(:"schema".lane_view(l) order by l.id), '[]') from :"schema".lanes l
       where l.queue = p_queue and l.busy));

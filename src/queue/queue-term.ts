@@ -114,7 +114,7 @@ export class QueueTerm {
         }
         return segment;
       } catch (error) {
-        if (isOver(error) || signal.aborted) throw error;
+        if (isOver(error) || isRefused(error) || signal.aborted) throw error;
         trouble("the queue could not be read", error);
         await pause(this.parts.clock, restartPauseMs);
       }
@@ -193,4 +193,9 @@ function isOver(error: unknown): boolean {
     error instanceof StaleEpochError ||
     (error instanceof HoldfastError && error.code === "BROKEN_INVARIANT")
   );
+}
+
+/** The queue is another role's. */
+function isRefused(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "REFUSED";
 }

@@ -10,7 +10,10 @@ import type { Page } from "./page.js";
  * that is updated and deleted, and so nothing that grows or has to be swept up (docs/adr/0022).
  */
 export interface QueueBook {
-  /** The first thing a new leader does. What earlier epochs had in flight goes back to its lane's head. */
+  /**
+   * The first thing a new leader does. What earlier epochs had in flight goes back to its lane's head. From the first time on
+   * the queue belongs to the fence's role; the leader of another one is refused.
+   */
   recover(fence: FenceToken, order: RecoverOrder): Promise<Recovery>;
   /** Makes lanes exist, and tells where each of them stands. */
   openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[]): Promise<readonly LaneRow[]>;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Role } from "../../src/election/core/names.js";
 import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
-import { messageAt, QueueLeader, queue, settlement } from "./queue-leader.js";
+import { messageAt, QueueLeader, queue, settlement, stateOf } from "./queue-leader.js";
 
 /** What becomes of work whose worker is gone, and which lanes a new leader hears of. */
 describe.each([
@@ -71,6 +72,17 @@ describe.each([
       const elsewhere = await leader.book.recover(fence, { ...order, queue: "parcels" });
       expect(elsewhere).toMatchObject({ reclaimed: 0, lanes: [] });
       expect(await leader.book.recover(fence, order)).toMatchObject({ reclaimed: 1 });
+    });
+
+    it("gives the queue to the role that led it first: the leader of another one is refused, and changes nothing", async () => {
+      await leader.claim(1, [lane], 1);
+      const before = await stateOf(leader.book);
+      await a.store.ensureRoles([{ role: "billing" as Role, lockKey: null }]);
+      const stranger = { ...leader.fence, role: "billing" as Role };
+      const refused = leader.book.recover(stranger, { ...order, own: true });
+      await expect(refused).rejects.toMatchObject({ code: "REFUSED", message: expect.stringContaining('"scheduler"') });
+      expect(await stateOf(leader.book)).toEqual(before);
+      expect(await leader.settle(settlement(lane, 1, 1))).toEqual([]);
     });
 
     it("quarantines a head that was in flight in too many crashes, and the lane goes on behind it", async () => {

@@ -42,7 +42,9 @@ export class MemoryQueueBook implements QueueBook {
   }
 
   async recover(fence: FenceToken, { queue, maxReclaims, own }: RecoverOrder): Promise<Recovery> {
+    this.tables.requireOwner(queue, fence.role);
     return await this.write(fence, () => {
+      this.tables.own(queue, fence.role);
       const busy = this.tables.lanesOf(queue).filter((lane) => lane.busy);
       const left = busy.filter((lane) => lane.claimed > lane.done && (own || lane.claimEpoch < fence.epoch));
       for (const lane of left) {

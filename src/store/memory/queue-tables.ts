@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../errors.js";
 import type { AppendBatch, DeadLetterWithBody, LaneRow, MessagePlace, StoredMessage } from "../queue-contract.js";
+import { ownedByAnother } from "../queue-owner.js";
 
 /** A lane's log, and its one row of state. */
 export interface MemoryLane {
@@ -26,6 +27,7 @@ export interface MemoryLane {
 
 /** What the queues of one database in memory hold. Every method is done at once, and either does all of it or nothing. */
 export class MemoryQueueTables {
+  readonly queues = new Map<string, { readonly role: string }>();
   readonly lanes = new Map<number, MemoryLane>();
   readonly segments = new Map<number, { readonly queue: string; closedAt: number | null }>();
   readonly deadLetters: (DeadLetterWithBody & { readonly queue: string })[] = [];
@@ -36,6 +38,17 @@ export class MemoryQueueTables {
 
   constructor(now: () => number) {
     this.now = now;
+  }
+
+  requireOwner(queue: string, role: string): void {
+    const owner = this.queues.get(queue)?.role ?? role;
+    if (owner !== role) throw ownedByAnother(queue, owner, role);
+  }
+
+  /** From the first time on it is this role's. */
+  own(queue: string, role: string): void {
+    this.requireOwner(queue, role);
+    this.queues.set(queue, { role });
   }
 
   lanesOf(queue: string): MemoryLane[] {

@@ -37,6 +37,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   tokens: { node: ["select", "insert", "update"], reader: [] },
   audit: { node: ["select", "insert"], reader: [] },
   snapshots: { node: ["select", "insert", "update", "delete"], reader: [] },
+  queues: { node: ["select", "insert"], reader: [] },
   // Segments are opened and dropped by functions that run as the owner; what is in them is reached through `messages`.
   queue_segments: { node: ["select"], reader: [] },
   lanes: { node: ["select", "insert", "update"], reader: [] },

@@ -12,6 +12,7 @@ import type {
   Settlement,
   StoredMessage,
 } from "../queue-contract.js";
+import { ownedByAnother } from "../queue-owner.js";
 import type { Questions } from "./questions.js";
 import {
   type DeadLetterJson,
@@ -67,13 +68,10 @@ export class PostgresQueueBook implements QueueBook {
 
   async recover(fence: FenceToken, { queue, maxReclaims, own }: RecoverOrder): Promise<Recovery> {
     return await this.fenced(fence, async (tx) => {
-      const { rows } = await tx.query<{ found: RecoveryJson }>(this.sql.recover, [
-        queue,
-        fence.epoch.toString(),
-        maxReclaims,
-        own,
-      ]);
-      const { segment, lanes, reclaimed, quarantined } = (rows[0] as { found: RecoveryJson }).found;
+      const values = [queue, fence.role, fence.epoch.toString(), maxReclaims, own];
+      const { rows } = await tx.query<{ found: RecoveryJson }>(this.sql.recover, values);
+      const { role, segment, lanes, reclaimed, quarantined } = (rows[0] as { found: RecoveryJson }).found;
+      if (role !== fence.role) throw ownedByAnother(queue, role, fence.role);
       const open = segment ?? (await openSegment(tx, this.sql.openSegment, queue));
       return { segment: open, lanes: lanes.map(readLane), reclaimed, quarantined };
     });
@@ -260,6 +258,7 @@ const isLetterId = (id: string): boolean => /^\d{1,18}$/.test(id);
 const storable = (error: string): string => error.replaceAll("\0", "\uFFFD");
 
 interface RecoveryJson {
+  readonly role: string;
   readonly segment: number | null;
   readonly lanes: readonly LaneJson[];
   readonly reclaimed: number;

@@ -4,7 +4,7 @@ export function queueStatements(schema: string) {
   const letter = `id::text, stage, lane, position::text, key, headers, reason, attempts, reclaims,
     ${schema}.ms_since_1970(died_at) as died_at, ${schema}.ms_since_1970(redriven_at) as redriven_at`;
   return {
-    recover: `select ${schema}.recover_queue($1, $2, $3, $4) as found`,
+    recover: `select ${schema}.recover_queue($1, $2, $3, $4, $5) as found`,
     openSegment: `select ${schema}.open_segment($1) as segment`,
     dropSegments: `select ${schema}.drop_segments($1, $2) as dropped`,
 
