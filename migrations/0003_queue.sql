@@ -39,11 +39,14 @@ create table :"schema".lanes (
   last_error text,
   blocked boolean not null default false,
   paused boolean not null default false,
+  -- Somebody paused, resumed or skipped, and the leader has not been told yet.
+  steered boolean not null default false,
   -- False where a new leader need not look.
   busy boolean not null default true,
   unique (queue, stage, name)
 ) with (fillfactor = 50);
 create index lanes_busy on :"schema".lanes (queue) where busy;
+create index lanes_steered on :"schema".lanes (queue) where steered;
 
 -- Insert only. The key is the order: lane and position; an append that is asked for twice adds nothing.
 create table :"schema".messages (

@@ -120,13 +120,17 @@ export class Deliveries {
 
   private async deliver({ lane, claim }: Flight, messages: readonly StoredMessage[]): Promise<void> {
     const { handlers, settings } = this.parts;
-    const handler = handlers.get(lane.stage);
     const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
     const rules = { maxAttempts, policy, backoff: { firstMs, capMs } };
     let attempts = lane.attempts;
     for (const stored of messages) {
-      if (this.stopping || handler === undefined) break;
       await this.takeSlot();
+      // Asked after the wait: meanwhile the lane may have been paused. The rest goes back, and costs no attempt.
+      const handler = this.stopping || lane.paused ? undefined : handlers.get(lane.stage);
+      if (handler === undefined) {
+        this.freeSlot();
+        break;
+      }
       const result = await this.handle(handler, lane, stored, attempts).finally(() => this.freeSlot());
       // A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile
       // (R10): nothing may run beside it.

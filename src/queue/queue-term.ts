@@ -6,9 +6,12 @@ import { Intake, termEnded } from "./intake.js";
 import { LaneTable } from "./lane-table.js";
 import { pause } from "./pause.js";
 import { Settling } from "./settling.js";
+import { Steering } from "./steering.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 const restartPauseMs = 100;
+/** How often the leader looks whether somebody has steered a lane. */
+const lookMs = 1_000;
 /** A lane that has had nothing to do for so many sweeps is put to rest. */
 const restBatch = 1_000;
 
@@ -16,6 +19,7 @@ const restBatch = 1_000;
 export class QueueTerm {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
+  private readonly steering: Steering;
   private intake: Intake | null = null;
   private appender: Appender | null = null;
   private deliveries: Deliveries | null = null;
@@ -24,6 +28,7 @@ export class QueueTerm {
   constructor(parts: QueueTermParts) {
     this.parts = parts;
     this.table = new LaneTable(parts.clock.mono);
+    this.steering = new Steering(parts, this.table, () => this.deliveries?.nudge());
   }
 
   /** Null until the lanes have been read. */
@@ -54,10 +59,16 @@ export class QueueTerm {
     }
   }
 
-  /** The lane's row was changed in the database, by an operator. */
-  async reload(): Promise<void> {
-    await Promise.resolve();
-    this.deliveries?.stop();
+  /** There is a handler for a stage. */
+  nudge(): void {
+    this.deliveries?.nudge();
+  }
+
+  /** A lane was steered in this very process: need not wait for the next look. */
+  async steered(): Promise<void> {
+    await this.steering.look().catch((error: unknown) => {
+      this.parts.trouble("what was steered is not known yet", error);
+    });
   }
 
   private appended(): void {
@@ -106,8 +117,11 @@ export class QueueTerm {
     const order = { queue: settings.name, maxReclaims: settings.maxReclaims, own };
     for (;;) {
       try {
-        const { segment, lanes, quarantined } = await book.recover(fence, order);
-        for (const row of lanes) this.table.load(row);
+        const { segment, quarantined } = await this.steering.alone(async () => {
+          const recovery = await book.recover(fence, order);
+          for (const row of recovery.lanes) this.table.load(row);
+          return recovery;
+        });
         if (quarantined > 0) {
           const many = new Error(`${quarantined} messages were in flight in too many crashes`);
           trouble("messages were put aside as dead letters", many);
@@ -121,10 +135,10 @@ export class QueueTerm {
     }
   }
 
-  /** Renews leases, sweeps, opens and drops segments. Each look at the clock is cheap, so one pace serves for all. */
+  /** Renews leases, looks for steered lanes, sweeps, opens and drops segments. Each look at the clock is cheap, so one pace serves for all. */
   private async upkeep(): Promise<void> {
     const { settings, signal, clock, trouble } = this.parts;
-    const paceMs = Math.max(10, Math.min(settings.leaseMs / 6, settings.sweepIntervalMs, settings.segmentMs, 5_000));
+    const paceMs = Math.max(10, Math.min(settings.leaseMs / 6, settings.sweepIntervalMs, settings.segmentMs, lookMs));
     let sweptAt = clock.mono();
     let segmentAt = clock.mono();
     while (!signal.aborted) {
@@ -132,6 +146,7 @@ export class QueueTerm {
       if (signal.aborted) return;
       try {
         await this.deliveries?.renew();
+        await this.steering.look();
         if (clock.mono() - sweptAt >= settings.sweepIntervalMs) {
           sweptAt = clock.mono();
           await this.sweep();

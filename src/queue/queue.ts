@@ -73,14 +73,15 @@ export class Queue {
       throw new HoldfastError("BAD_SETTINGS", `Queue "${this.name}" has no stage "${stage}".`);
     }
     this.handlers.set(stage, handler);
-    void this.current?.reload();
+    this.current?.nudge();
   }
 
+  /** On any node: the leader knows within a second. What its handler has begun is finished, and what it has not goes back. */
   async pause(lane: LaneName): Promise<LaneRow> {
     return await this.setPaused(lane, true);
   }
 
-  /** Also tries a head again that has failed for good and holds its lane. */
+  /** On any node. Also tries a head again that waits, or has failed for good and holds its lane. */
   async resume(lane: LaneName): Promise<LaneRow> {
     return await this.setPaused(lane, false);
   }
@@ -88,7 +89,7 @@ export class Queue {
   private async setPaused(lane: LaneName, paused: boolean): Promise<LaneRow> {
     const row = await this.book.setPaused(this.name, lane, paused);
     if (row === null) throw new HoldfastError("NOT_FOUND", `There is no lane "${lane.lane}" in stage "${lane.stage}".`);
-    await this.current?.reload();
+    await this.current?.steered();
     return row;
   }
 

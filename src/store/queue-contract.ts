@@ -38,8 +38,15 @@ export interface QueueBook {
   sweep(fence: FenceToken, queue: string): Promise<readonly LaneRow[]>;
   /** These lanes hold nothing, and nothing is on its way to them: a new leader need not look at them. */
   rest(fence: FenceToken, lanes: readonly number[]): Promise<void>;
-  /** Null where there is no such lane. Also unblocks: a head that has failed for good is tried again. */
+  /**
+   * From any process, whoever leads. Null where there is no such lane. Resuming also unblocks: a head that has failed for good
+   * is tried again. The leader finds the lane among those that were steered.
+   */
   setPaused(queue: string, lane: LaneName, paused: boolean): Promise<LaneRow | null>;
+  /** The lanes that somebody has steered since their leader last looked. Costs next to nothing where there is none. */
+  steered(queue: string): Promise<readonly number[]>;
+  /** How these lanes stand; from now on they count as looked at. */
+  takeSteered(fence: FenceToken, lanes: readonly number[]): Promise<readonly LaneRow[]>;
   lanes(queue: string): Promise<readonly LaneRow[]>;
   /** The first messages that are not finished, without their bodies. */
   peek(lane: number, limit: number): Promise<readonly MessageHead[]>;

@@ -75,6 +75,7 @@ const act: fc.Arbitrary<QueueAct> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("sweep" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("rest" as const), lane }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const), lane, paused: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("takeSteered" as const) }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("redrive" as const), letter: fc.nat({ max: 1 }), lane }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("openSegment" as const) }) },
   {
@@ -123,6 +124,8 @@ describe("the queues of the two stores", () => {
       expect(seen).toContain(outcome);
     }
     for (const outcome of [
+      "takeSteered some",
+      "takeSteered none",
       "redrive some",
       "redrive none",
       "dropSegments some",

@@ -35,7 +35,7 @@ export type QueueAct =
       /** What is produced goes where a message is. */
       readonly collides: boolean;
     }
-  | { readonly kind: "sweep" | "openSegment" | "takeOver" }
+  | { readonly kind: "sweep" | "openSegment" | "takeOver" | "takeSteered" }
   | { readonly kind: "pause"; readonly lane: number; readonly paused: boolean }
   | { readonly kind: "redrive"; readonly letter: number; readonly lane: number }
   | { readonly kind: "dropSegments"; readonly closedForMs: number }
@@ -152,6 +152,8 @@ export class QueueSide {
         return await book.rest(fence, [this.row(act.lane).id]);
       case "pause":
         return described((await book.setPaused(queue, this.named(act.lane), act.paused)) as LaneRow);
+      case "takeSteered":
+        return (await book.takeSteered(fence, await book.steered(queue))).map(described).sort(byLane);
       case "redrive":
         return await this.redrive(act.letter, act.lane);
       case "openSegment":

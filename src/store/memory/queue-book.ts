@@ -159,9 +159,22 @@ export class MemoryQueueBook implements QueueBook {
   async setPaused(queue: string, { stage, lane: name }: LaneName, paused: boolean): Promise<LaneRow | null> {
     const lane = this.tables.find(queue, stage, name);
     if (lane === undefined) return await Promise.resolve(null);
-    Object.assign(lane, { paused, busy: true });
+    Object.assign(lane, { paused, busy: true, steered: true });
     if (!paused) Object.assign(lane, { blocked: false, waitUntil: null });
     return this.tables.row(lane);
+  }
+
+  async steered(queue: string): Promise<readonly number[]> {
+    const steered = this.tables.lanesOf(queue).filter((lane) => lane.steered);
+    return await Promise.resolve(steered.map(({ id }) => id));
+  }
+
+  async takeSteered(fence: FenceToken, lanes: readonly number[]): Promise<readonly LaneRow[]> {
+    return await this.write(fence, () => {
+      const found = this.tables.lanesNamed(lanes);
+      for (const lane of found) Object.assign(lane, { steered: false, busy: true });
+      return found.map((lane) => this.tables.row(lane));
+    });
   }
 
   async lanes(queue: string): Promise<readonly LaneRow[]> {

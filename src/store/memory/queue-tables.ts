@@ -22,6 +22,7 @@ export interface MemoryLane {
   lastError: string | null;
   blocked: boolean;
   paused: boolean;
+  steered: boolean;
   busy: boolean;
 }
 
@@ -82,6 +83,7 @@ export class MemoryQueueTables {
       lastError: null,
       blocked: false,
       paused: false,
+      steered: false,
       busy: true,
     };
     this.lanes.set(lane.id, lane);

@@ -171,6 +171,18 @@ export class PostgresQueueBook implements QueueBook {
     return rows[0] === undefined ? null : readLane(rows[0].lane);
   }
 
+  async steered(queue: string) {
+    const rows = await this.questions.rows<{ id: string }>("looking for steered lanes", this.sql.steered, [queue]);
+    return rows.map(({ id }) => Number(id));
+  }
+
+  async takeSteered(fence: FenceToken, lanes: readonly number[]): Promise<readonly LaneRow[]> {
+    return await this.fenced(fence, async (tx) => {
+      const { rows } = await tx.query<{ lane: LaneJson }>(this.sql.takeSteered, [lanes]);
+      return rows.map(({ lane }) => readLane(lane));
+    });
+  }
+
   async lanes(queue: string) {
     const rows = await this.questions.rows<{ lane: LaneJson }>("reading the lanes", this.sql.lanes, [queue]);
     return rows.map(({ lane }) => readLane(lane));

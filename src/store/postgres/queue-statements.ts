@@ -85,8 +85,12 @@ export function queueStatements(schema: string) {
 
     setPaused: `
       update ${schema}.lanes l set
-        paused = $4, blocked = blocked and $4, wait_until = case when $4 then wait_until end, busy = true
+        paused = $4, blocked = blocked and $4, wait_until = case when $4 then wait_until end, busy = true, steered = true
       where queue = $1 and stage = $2 and name = $3
+      returning ${schema}.lane_view(l) as lane`,
+    steered: `select id::text from ${schema}.lanes where queue = $1 and steered`,
+    takeSteered: `
+      update ${schema}.lanes l set steered = false, busy = true where id = any ($1)
       returning ${schema}.lane_view(l) as lane`,
     lanes: `select ${schema}.lane_view(l) as lane from ${schema}.lanes l where queue = $1 order by stage, name`,
     peek: `

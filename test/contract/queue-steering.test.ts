@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { StaleEpochError } from "../../src/errors.js";
+import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
+import { QueueLeader, queue, settlement } from "./queue-leader.js";
+
+/** What any process may do to a lane, and how its leader hears of it. */
+describe.each([
+  ["memory", memoryHarness],
+  ["postgres", postgresHarness],
+] as const)("the queue of the %s store", (_name, makeHarness) => {
+  let harness: StoreHarness;
+  let player: Player;
+  let leader: QueueLeader;
+  let lane: number;
+  const x = { stage: "in", lane: "x" } as const;
+
+  beforeEach(async () => {
+    harness = await makeHarness();
+    player = await Player.join(harness, "a");
+    leader = await QueueLeader.elect(player);
+    lane = await leader.lane("x");
+    await leader.put(lane, "one", "two");
+  });
+
+  afterEach(async () => {
+    player.crash();
+    await harness[Symbol.asyncDispose]();
+  });
+
+  describe("a lane that was steered", () => {
+    it("is found by its leader until it is taken, and by nobody else's", async () => {
+      const { book, fence } = leader;
+      const other = await leader.lane("y");
+      await book.openLanes(fence, "parcels", [x]);
+      expect(await book.steered(queue)).toEqual([]);
+      await book.setPaused("parcels", x, true);
+      expect(await book.steered(queue)).toEqual([]);
+      await book.setPaused(queue, x, true);
+      await book.setPaused(queue, x, true);
+      await book.setPaused(queue, { ...x, lane: "y" }, false);
+      expect([...(await book.steered(queue))].sort()).toEqual([lane, other]);
+      expect(await book.takeSteered(fence, [lane])).toEqual([
+        expect.objectContaining({ id: lane, paused: true, done: 0, tail: 2 }),
+      ]);
+      expect(await book.steered(queue)).toEqual([other]);
+    });
+
+    it("can be read again without its mark, and a lane that is not there says nothing", async () => {
+      const { book, fence } = leader;
+      await book.setPaused(queue, x, true);
+      for (let look = 0; look < 2; look += 1) {
+        expect(await book.takeSteered(fence, [lane, lane + 1_000])).toMatchObject([{ id: lane, paused: true }]);
+      }
+    });
+
+    it("keeps its mark where the leader that takes it has been deposed", async () => {
+      const { book, fence } = leader;
+      await book.setPaused(queue, x, true);
+      await player.release(fence.epoch);
+      await player.lead();
+      await expect(book.takeSteered(fence, [lane])).rejects.toBeInstanceOf(StaleEpochError);
+      expect(await book.steered(queue)).toEqual([lane]);
+    });
+
+    it("is looked at by a new leader, also after it was put to rest", async () => {
+      const { book, fence } = leader;
+      const idle = await leader.lane("idle");
+      await book.setPaused(queue, { ...x, lane: "idle" }, true);
+      await book.rest(fence, [idle]);
+      await book.takeSteered(fence, [idle]);
+      const { lanes } = await book.recover(fence, { queue, maxReclaims: 5, own: false });
+      expect(lanes.map(({ id }) => id)).toContain(idle);
+    });
+
+    it("keeps its claim, which is finished and then not handed out again", async () => {
+      const { book, fence } = leader;
+      await leader.claim(1, [lane], 2);
+      await book.setPaused(queue, x, true);
+      await book.takeSteered(fence, [lane]);
+      expect(await leader.settle(settlement(lane, 1, 1))).toEqual([]);
+      expect(await leader.row(lane)).toMatchObject({ done: 1, paused: true, attempts: 0 });
+      expect(await leader.claim(2, [lane])).toEqual([]);
+    });
+  });
+});

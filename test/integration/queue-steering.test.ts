@@ -1,0 +1,101 @@
+import { test } from "vitest";
+import type { Message } from "../../src/queue/message.js";
+import { createQueue, type Queue } from "../../src/queue/queue.js";
+import type { QueueOptions } from "../../src/queue/queue-settings.js";
+import { clusterNode, quick } from "../support/election.js";
+import { startLocalNode } from "../support/local-node.js";
+import { createTestDatabase, withClient } from "../support/postgres.js";
+
+const x = { stage: "ingress", lane: "x" } as const;
+
+/** Two nodes of a cluster, each with the queue: the first leads, the second is where the operator is. */
+async function startPair(url: string, options: Partial<QueueOptions> = {}) {
+  const leading = await startLocalNode(clusterNode(url, "a", quick));
+  const queue = createQueue(leading.node, { name: "orders", backoffMs: 10, backoffCapMs: 50, ...options });
+  await isOpen(queue);
+  const standby = await startLocalNode(clusterNode(url, "b", quick));
+  const elsewhere = createQueue(standby.node, { name: "orders" });
+  return {
+    queue,
+    elsewhere,
+    [Symbol.asyncDispose]: async () => {
+      await standby.node.close();
+      await leading.node.close();
+    },
+  };
+}
+
+async function isOpen(queue: Queue): Promise<void> {
+  for (;;) {
+    const taken = await queue.enqueue({ lane: "opening", body: "" }).catch(() => null);
+    if (taken !== null) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function marksOf(url: string): Promise<number> {
+  const { rows } = await withClient(url, (client) => client.query("select from holdfast.lanes where steered"));
+  return rows.length;
+}
+
+const bodies = (...texts: readonly string[]) => texts.map((body) => ({ lane: "x", body }));
+
+for (const where of ["queue", "elsewhere"] as const) {
+  test.concurrent(`pausing by the ${where === "queue" ? "leader" : "standby"} stops what has not begun, at no cost; the other lanes go on`, async ({
+    expect,
+  }) => {
+    await using database = await createTestDatabase();
+    await using pair = await startPair(database.url);
+    const seen: Message[] = [];
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let begun: () => void = () => undefined;
+    const beginning = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    let others = 0;
+    pair.queue.process("ingress", async (message) => {
+      if (message.lane === "other") others += 1;
+      if (message.lane !== "x") return;
+      seen.push(message);
+      if (message.body.toString() !== "1") return;
+      begun();
+      await held;
+    });
+    // All three are in one claim.
+    await pair.queue.enqueueMany(bodies("1", "2", "3"));
+    await beginning;
+    await pair.queue.enqueue({ lane: "other", body: "before" });
+    await expect.poll(() => others).toBe(1);
+    expect(await pair[where].pause(x)).toMatchObject({ paused: true, done: 0 });
+    if (where === "elsewhere") {
+      // The leader has looked when it has taken the mark away.
+      await expect.poll(async () => await marksOf(database.url)).toBe(0);
+    }
+    await pair.queue.enqueue({ lane: "other", body: "meanwhile" });
+    await expect.poll(() => others).toBe(2);
+    release();
+    const laneOf = async () => (await pair.elsewhere.lanes()).find(({ lane }) => lane === "x");
+    await expect.poll(laneOf).toMatchObject({ done: 1, tail: 3, attempts: 0, reclaims: 0, paused: true });
+    await pair.queue.enqueue({ lane: "other", body: "after" });
+    await expect.poll(() => others).toBe(3);
+    expect(seen.map(({ body }) => body.toString())).toEqual(["1"]);
+    await pair[where].resume(x);
+    await expect.poll(() => seen.length).toBe(3);
+    expect(seen.map(({ body, attempt }) => `${body.toString()} ${attempt}`)).toEqual(["1 1", "2 1", "3 1"]);
+  });
+}
+
+test.concurrent("a handler that is put in another's place gets what comes next", async ({ expect }) => {
+  await using database = await createTestDatabase();
+  await using pair = await startPair(database.url);
+  const seen: string[] = [];
+  pair.queue.process("ingress", async ({ body }) => await Promise.resolve(void seen.push(`old ${body.toString()}`)));
+  await pair.queue.enqueueMany(bodies("1"));
+  await expect.poll(() => seen).toContain("old 1");
+  pair.queue.process("ingress", async ({ body }) => await Promise.resolve(void seen.push(`new ${body.toString()}`)));
+  await pair.queue.enqueueMany(bodies("2"));
+  await expect.poll(() => seen).toContain("new 2");
+});
