@@ -125,6 +125,27 @@ begin
 end
 $$;
 
+-- An operator gives up on a head that holds its lane. Not fenced: the row itself says that no leader works on it, and while it
+-- is blocked none begins to. Null where there is no such lane.
+create function :"schema".skip_head(p_queue text, p_stage text, p_name text) returns jsonb
+language plpgsql as $$
+declare
+  v_lane :"schema".lanes;
+  v_skipped boolean;
+begin
+  select * into v_lane from :"schema".lanes where queue = p_queue and stage = p_stage and name = p_name for update;
+  if not found then
+    return null;
+  end if;
+  v_skipped := v_lane.blocked and v_lane.claimed = v_lane.done;
+  if v_skipped then
+    perform :"schema".bury_head(v_lane.id, coalesce(v_lane.last_error, 'skipped'), v_lane.attempts);
+    update :"schema".lanes set steered = true, busy = true where id = v_lane.id returning * into v_lane;
+  end if;
+  return jsonb_build_object('skipped', v_skipped, 'lane', :"schema".lane_view(v_lane));
+end
+$$;
+
 -- On promotion, under the fence of the new epoch: what earlier ones had in flight goes back, blind to its lease, at a cost of
 -- what was in flight. It costs no attempt; but a head that was in flight when one leader after another went down may be what
 -- fells them, so that is counted apart. p_own: also what this epoch has in flight, which counts nothing.

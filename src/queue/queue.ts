@@ -86,11 +86,30 @@ export class Queue {
     return await this.setPaused(lane, false);
   }
 
+  /**
+   * On any node: the head of a lane that is blocked goes to the dead letters with its last error, and the lane goes on behind
+   * it. Refused where the lane is not blocked.
+   */
+  async skip(lane: LaneName): Promise<LaneRow> {
+    const outcome = await this.book.skip(this.name, lane);
+    if (outcome.kind === "no_lane") throw this.noLane(lane);
+    if (outcome.kind === "not_blocked") {
+      const held = `Lane "${lane.lane}" in stage "${lane.stage}" is not blocked, so there is no head to skip.`;
+      throw new HoldfastError("REFUSED", held);
+    }
+    await this.current?.steered();
+    return outcome.lane;
+  }
+
   private async setPaused(lane: LaneName, paused: boolean): Promise<LaneRow> {
     const row = await this.book.setPaused(this.name, lane, paused);
-    if (row === null) throw new HoldfastError("NOT_FOUND", `There is no lane "${lane.lane}" in stage "${lane.stage}".`);
+    if (row === null) throw this.noLane(lane);
     await this.current?.steered();
     return row;
+  }
+
+  private noLane({ stage, lane }: LaneName): HoldfastError {
+    return new HoldfastError("NOT_FOUND", `There is no lane "${lane}" in stage "${stage}" of queue "${this.name}".`);
   }
 
   async lanes(): Promise<readonly LaneRow[]> {

@@ -43,6 +43,11 @@ export interface QueueBook {
    * is tried again. The leader finds the lane among those that were steered.
    */
   setPaused(queue: string, lane: LaneName, paused: boolean): Promise<LaneRow | null>;
+  /**
+   * From any process: the head of a blocked lane goes to the dead letters with its last error, and the lane goes on. A lane
+   * that is not blocked stays as it is.
+   */
+  skip(queue: string, lane: LaneName): Promise<SkipOutcome>;
   /** The lanes that somebody has steered since their leader last looked. Costs next to nothing where there is none. */
   steered(queue: string): Promise<readonly number[]>;
   /** How these lanes stand; from now on they count as looked at. */
@@ -80,6 +85,10 @@ export interface LaneRow extends LaneName {
   readonly blocked: boolean;
   readonly lastError: string | null;
 }
+
+export type SkipOutcome =
+  | { readonly kind: "skipped" | "not_blocked"; readonly lane: LaneRow }
+  | { readonly kind: "no_lane" };
 
 export interface RecoverOrder {
   readonly queue: string;

@@ -20,7 +20,7 @@ const head = fc.oneof(
     }),
   },
   {
-    weight: 1,
+    weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("blocked" as const),
       attempts: fc.nat({ max: 4 }),
@@ -75,6 +75,7 @@ const act: fc.Arbitrary<QueueAct> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("sweep" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("rest" as const), lane }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pause" as const), lane, paused: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("skip" as const), lane }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("takeSteered" as const) }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("redrive" as const), letter: fc.nat({ max: 1 }), lane }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("openSegment" as const) }) },
@@ -124,6 +125,8 @@ describe("the queues of the two stores", () => {
       expect(seen).toContain(outcome);
     }
     for (const outcome of [
+      "skip skipped",
+      "skip not_blocked",
       "takeSteered some",
       "takeSteered none",
       "redrive some",

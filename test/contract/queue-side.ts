@@ -12,7 +12,7 @@ import type {
 import { Player, type StoreHarness } from "./harness.js";
 
 export type QueueAct =
-  | { readonly kind: "open" | "renew" | "rest" | "writeLate"; readonly lane: number }
+  | { readonly kind: "open" | "renew" | "rest" | "skip" | "writeLate"; readonly lane: number }
   | {
       readonly kind: "append";
       readonly lane: number;
@@ -152,6 +152,10 @@ export class QueueSide {
         return await book.rest(fence, [this.row(act.lane).id]);
       case "pause":
         return described((await book.setPaused(queue, this.named(act.lane), act.paused)) as LaneRow);
+      case "skip": {
+        const outcome = await book.skip(queue, this.named(act.lane));
+        return "lane" in outcome ? [outcome.kind, described(outcome.lane)] : outcome.kind;
+      }
       case "takeSteered":
         return (await book.takeSteered(fence, await book.steered(queue))).map(described).sort(byLane);
       case "redrive":
@@ -276,6 +280,7 @@ export class QueueSide {
 }
 
 function gistOf(outcome: unknown): string {
+  if (Array.isArray(outcome) && typeof outcome[0] === "string") return outcome[0];
   if (Array.isArray(outcome)) return outcome.length === 0 ? "none" : "some";
   if (typeof outcome !== "object" || outcome === null) return String(outcome);
   return "quarantined" in outcome && outcome.quarantined !== 0 ? "quarantined" : "told";

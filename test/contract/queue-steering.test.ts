@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { StaleEpochError } from "../../src/errors.js";
 import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
-import { QueueLeader, queue, settlement } from "./queue-leader.js";
+import { QueueLeader, queue, settlement, stateOf } from "./queue-leader.js";
 
 /** What any process may do to a lane, and how its leader hears of it. */
 describe.each([
@@ -79,6 +79,63 @@ describe.each([
       await book.takeSteered(fence, [lane]);
       expect(await leader.settle(settlement(lane, 1, 1))).toEqual([]);
       expect(await leader.row(lane)).toMatchObject({ done: 1, paused: true, attempts: 0 });
+      expect(await leader.claim(2, [lane])).toEqual([]);
+    });
+  });
+
+  describe("skipping", () => {
+    const blocked = { kind: "blocked", attempts: 3, error: "no such account" } as const;
+
+    it("sends the head of a blocked lane to the dead letters with its last error, and the lane goes on", async () => {
+      const { book } = leader;
+      await leader.claim(1, [lane], 1);
+      await leader.settle(settlement(lane, 1, 0, { head: blocked }));
+      await leader.book.takeSteered(leader.fence, [lane]);
+      expect(await book.skip(queue, x)).toEqual({
+        kind: "skipped",
+        lane: expect.objectContaining({ id: lane, done: 1, tail: 2, attempts: 0, blocked: false, lastError: null }),
+      });
+      expect(await book.deadLetters(queue, { limit: 9 })).toMatchObject([
+        { lane: "x", position: 1, reason: "no such account", attempts: 3 },
+      ]);
+      expect(await book.steered(queue)).toEqual([lane]);
+      expect(await leader.take(2, [lane])).toEqual(["two"]);
+      expect(await leader.settle(settlement(lane, 2, 2))).toEqual([]);
+    });
+
+    it("happens once, however often it is asked for at the same time", async () => {
+      await leader.claim(1, [lane], 1);
+      await leader.settle(settlement(lane, 1, 0, { head: blocked }));
+      const outcomes = await Promise.all([1, 2, 3].map(async () => await leader.book.skip(queue, x)));
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["not_blocked", "not_blocked", "skipped"]);
+      expect(await leader.row(lane)).toMatchObject({ done: 1 });
+    });
+
+    it("leaves a lane alone that is not blocked: free, in flight, waiting, paused or not there", async () => {
+      const { book } = leader;
+      const before = await stateOf(book);
+      expect(await book.skip(queue, x)).toMatchObject({ kind: "not_blocked", lane: { done: 0 } });
+      expect(await book.skip(queue, { ...x, stage: "out" })).toEqual({ kind: "no_lane" });
+      expect(await book.skip("parcels", x)).toEqual({ kind: "no_lane" });
+      await leader.claim(1, [lane], 1);
+      expect(await book.skip(queue, x)).toMatchObject({ kind: "not_blocked" });
+      await leader.settle(settlement(lane, 1, 0));
+      expect(await stateOf(book)).toEqual(before);
+      expect(await book.steered(queue)).toEqual([]);
+      await leader.claim(2, [lane], 1);
+      const retry = { kind: "retry", attempts: 1, waitMs: 60_000, error: "boom" } as const;
+      await leader.settle(settlement(lane, 2, 0, { head: retry }));
+      await book.setPaused(queue, x, true);
+      expect(await book.skip(queue, x)).toMatchObject({ kind: "not_blocked" });
+      expect(await book.deadLetters(queue, { limit: 9 })).toEqual([]);
+    });
+
+    it("skips a blocked head also while its lane is paused, which stays so", async () => {
+      const { book } = leader;
+      await leader.claim(1, [lane], 1);
+      await leader.settle(settlement(lane, 1, 0, { head: blocked }));
+      await book.setPaused(queue, x, true);
+      expect(await book.skip(queue, x)).toMatchObject({ kind: "skipped", lane: { done: 1, paused: true } });
       expect(await leader.claim(2, [lane])).toEqual([]);
     });
   });

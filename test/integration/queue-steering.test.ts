@@ -99,3 +99,31 @@ test.concurrent("a handler that is put in another's place gets what comes next",
   await pair.queue.enqueueMany(bodies("2"));
   await expect.poll(() => seen).toContain("new 2");
 });
+
+test.concurrent("a blocked head is skipped from any node: it is a dead letter, and its lane goes on; where none is, it is refused", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using pair = await startPair(database.url, { policy: "block", maxAttempts: 1 });
+  const done: string[] = [];
+  pair.queue.process("ingress", async ({ lane, body }) => {
+    if (body.toString().startsWith("bad")) throw new Error("no such account");
+    await Promise.resolve(void done.push(`${lane} ${body.toString()}`));
+  });
+  await pair.queue.enqueueMany(bodies("bad 1", "bad 2", "good"));
+  const laneOf = async () => (await pair.elsewhere.lanes()).find(({ lane }) => lane === "x");
+  await expect.poll(laneOf).toMatchObject({ blocked: true, done: 0 });
+  expect(await pair.elsewhere.skip(x)).toMatchObject({ done: 1, blocked: false });
+  await expect.poll(laneOf).toMatchObject({ blocked: true, done: 1 });
+  expect(await pair.queue.skip(x)).toMatchObject({ done: 2, blocked: false });
+  await expect.poll(() => done).toContain("x good");
+  expect((await pair.queue.deadLetters()).map(({ position, reason }) => [position, reason])).toEqual([
+    [2, "no such account"],
+    [1, "no such account"],
+  ]);
+  await expect(pair.elsewhere.skip(x)).rejects.toMatchObject({
+    code: "REFUSED",
+    message: expect.stringContaining("not blocked"),
+  });
+  await expect(pair.elsewhere.skip({ ...x, lane: "none" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+});

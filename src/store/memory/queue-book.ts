@@ -12,6 +12,7 @@ import type {
   RecoverOrder,
   Recovery,
   Settlement,
+  SkipOutcome,
   StoredMessage,
 } from "../queue-contract.js";
 import { pageOf } from "./books.js";
@@ -162,6 +163,15 @@ export class MemoryQueueBook implements QueueBook {
     Object.assign(lane, { paused, busy: true, steered: true });
     if (!paused) Object.assign(lane, { blocked: false, waitUntil: null });
     return this.tables.row(lane);
+  }
+
+  async skip(queue: string, { stage, lane: name }: LaneName): Promise<SkipOutcome> {
+    const lane = this.tables.find(queue, stage, name);
+    if (lane === undefined) return await Promise.resolve({ kind: "no_lane" });
+    if (!lane.blocked || lane.claimed > lane.done) return { kind: "not_blocked", lane: this.tables.row(lane) };
+    this.tables.bury(lane, lane.lastError ?? "skipped", lane.attempts);
+    Object.assign(lane, { steered: true, busy: true });
+    return { kind: "skipped", lane: this.tables.row(lane) };
   }
 
   async steered(queue: string): Promise<readonly number[]> {

@@ -10,6 +10,7 @@ import type {
   RecoverOrder,
   Recovery,
   Settlement,
+  SkipOutcome,
   StoredMessage,
 } from "../queue-contract.js";
 import { ownedByAnother } from "../queue-owner.js";
@@ -169,6 +170,14 @@ export class PostgresQueueBook implements QueueBook {
       paused,
     ]);
     return rows[0] === undefined ? null : readLane(rows[0].lane);
+  }
+
+  async skip(queue: string, { stage, lane }: LaneName): Promise<SkipOutcome> {
+    type Answer = { skipped: boolean; lane: LaneJson } | null;
+    const rows = await this.questions.rows<{ answer: Answer }>("skipping a head", this.sql.skip, [queue, stage, lane]);
+    const answer = rows[0]?.answer ?? null;
+    if (answer === null) return { kind: "no_lane" };
+    return { kind: answer.skipped ? "skipped" : "not_blocked", lane: readLane(answer.lane) };
   }
 
   async steered(queue: string) {

@@ -88,6 +88,7 @@ export function queueStatements(schema: string) {
         paused = $4, blocked = blocked and $4, wait_until = case when $4 then wait_until end, busy = true, steered = true
       where queue = $1 and stage = $2 and name = $3
       returning ${schema}.lane_view(l) as lane`,
+    skip: `select ${schema}.skip_head($1, $2, $3) as answer`,
     steered: `select id::text from ${schema}.lanes where queue = $1 and steered`,
     takeSteered: `
       update ${schema}.lanes l set steered = false, busy = true where id = any ($1)
