@@ -30,6 +30,8 @@ export interface QueueNode {
   readonly log: { warn(details: object, message: string): void };
   readonly id: string;
   readonly clock: Clock;
+  /** Numbers from 0 to 1; those of the machine where it has none. */
+  readonly random?: (() => number) | undefined;
 }
 
 /** A durable queue of many lanes, each strictly first in, first out. It works on the node that leads its role. */
@@ -150,7 +152,7 @@ export class Queue {
       requireLeader: () => term.require(),
       handlers: this.handlers,
       clock: this.node.clock,
-      random: Math.random,
+      random: this.node.random ?? Math.random,
       trouble: (what, error) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.node.log.warn({ queue: this.name, node_id: this.node.id, reason }, what);
