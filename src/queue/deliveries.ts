@@ -54,7 +54,8 @@ export class Deliveries {
     try {
       while (!this.stopping) {
         const claimed = await this.claimNext();
-        if (!claimed && !this.stopping) await this.changed.wait(this.table.nextWakeMs());
+        // While as many are worked on as may be, a lane whose time has come is not taken: its time would wake this at once.
+        if (!claimed && !this.stopping) await this.changed.wait(this.isFull ? null : this.table.nextWakeMs());
       }
     } finally {
       // Also after a claim that failed: whoever goes on with these lanes must not work beside what still runs (G5).
@@ -76,10 +77,14 @@ export class Deliveries {
     for (const flight of old) flight.claimedAt = clock.mono();
   }
 
+  /** While some lanes are worked on, the next are claimed already; but in one statement for many, and not one by one. */
+  private get isFull(): boolean {
+    return this.flights.size > this.parts.settings.concurrency;
+  }
+
   private async claimNext(): Promise<boolean> {
     const { book, fence, settings, handlers, clock } = this.parts;
-    // While some lanes are worked on, the next are claimed already; but in one statement for many, and not one by one.
-    if (this.flights.size > settings.concurrency) return false;
+    if (this.isFull) return false;
     const room = 2 * settings.concurrency - this.flights.size;
     const suspectInFlight = [...this.flights].some(({ lane }) => isSuspect(lane));
     const lanes = this.table.take(room, new Set(handlers.keys()), suspectInFlight);
