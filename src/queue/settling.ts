@@ -126,11 +126,12 @@ export class Settling {
   }
 
   private adopt({ lane, done, head, keeps }: Progress): void {
-    if (done > lane.done) {
+    const next = head.kind === "dead" ? done + 1 : done;
+    if (next > lane.done) {
       lane.attempts = 0;
       lane.reclaims = 0;
     }
-    lane.done = head.kind === "dead" ? done + 1 : done;
+    lane.done = next;
     lane.reached = Math.max(lane.reached, lane.done);
     if (head.kind === "retry" || head.kind === "blocked") lane.attempts = head.attempts;
     if (head.kind === "retry") lane.readyAt = this.parts.clock.mono() + head.waitMs;
