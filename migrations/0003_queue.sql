@@ -85,7 +85,9 @@ create table :"schema".dead_letters (
   attempts integer not null,
   reclaims integer not null,
   died_at timestamptz not null default clock_timestamp(),
-  redriven_at timestamptz
+  -- When it was taken in again, and at which position of its lane: asked for twice, it goes there once.
+  redriven_at timestamptz,
+  redriven_to bigint
 );
 create index dead_letters_queue on :"schema".dead_letters (queue, id);
 

@@ -5,6 +5,7 @@ import { Deliveries } from "./deliveries.js";
 import { Intake, termEnded } from "./intake.js";
 import { LaneTable } from "./lane-table.js";
 import { pause } from "./pause.js";
+import { Redriving } from "./redriving.js";
 import { Settling } from "./settling.js";
 import { Steering } from "./steering.js";
 import type { QueueTermParts } from "./term-parts.js";
@@ -22,6 +23,7 @@ export class QueueTerm {
   private readonly steering: Steering;
   private intake: Intake | null = null;
   private appender: Appender | null = null;
+  private redriving: Redriving | null = null;
   private deliveries: Deliveries | null = null;
   private settling: Settling | null = null;
 
@@ -36,6 +38,11 @@ export class QueueTerm {
     return this.intake;
   }
 
+  /** Null until the lanes have been read. */
+  get redrives(): Redriving | null {
+    return this.redriving;
+  }
+
   /** Runs until leadership ends: takes messages in, and hands them out. */
   async run(): Promise<void> {
     const { signal, settings } = this.parts;
@@ -44,6 +51,8 @@ export class QueueTerm {
     const intake = new Intake(this.parts, appender, () => this.appended());
     this.appender = appender;
     this.intake = intake;
+    const redriving = new Redriving(this.parts, this.table, appender, () => this.freed());
+    this.redriving = redriving;
     const taking = intake.run();
     const upkeep = this.upkeep();
     setMaxListeners(0, signal); // Every handler that runs listens.
@@ -55,7 +64,7 @@ export class QueueTerm {
       }
     } finally {
       intake.end(termEnded(settings.name));
-      await Promise.all([taking, upkeep]);
+      await Promise.all([taking, upkeep, redriving.ended()]);
     }
   }
 
@@ -72,8 +81,15 @@ export class QueueTerm {
   }
 
   private appended(): void {
+    this.redriving?.nudge();
     this.deliveries?.nudge();
     this.settling?.nudge();
+  }
+
+  /** Lanes were held for something rare, and can be appended to again. */
+  private freed(): void {
+    this.intake?.nudge();
+    this.appended();
   }
 
   /** Hands out until the term ends, or until it is no longer known what was finished. */
@@ -85,6 +101,7 @@ export class QueueTerm {
       table,
       appender,
       onSettled: () => {
+        this.redriving?.nudge();
         this.deliveries?.nudge();
         this.intake?.nudge();
       },
@@ -189,8 +206,7 @@ export class QueueTerm {
       for (const lane of idle) lane.atRest = true;
     } finally {
       for (const lane of idle) lane.appending = false;
-      this.intake?.nudge();
-      this.settling?.nudge();
+      this.freed();
     }
   }
 

@@ -13,10 +13,11 @@ import type {
 } from "../store/queue-contract.js";
 import { incomingOf } from "./appender.js";
 import type { RunnableHandler } from "./handler-runner.js";
-import type { Accepted } from "./intake.js";
+import type { Accepted, Intake } from "./intake.js";
 import { checkMessage, type NewMessage } from "./message.js";
 import { type QueueOptions, type QueueSettings, queueSettingsOf } from "./queue-settings.js";
 import { QueueTerm } from "./queue-term.js";
+import { mostRedriven, type Redriven, type Redriving } from "./redriving.js";
 
 type QueueLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
 
@@ -62,11 +63,20 @@ export class Queue {
   async enqueueMany(messages: readonly NewMessage[]): Promise<readonly Accepted[]> {
     const { stages, maxBodyBytes } = this.settings;
     for (const message of messages) checkMessage(message, stages, maxBodyBytes);
-    const intake = this.current?.open ?? null;
-    this.node.role(this.settings.role).gate.requireLeader();
-    if (intake === null) throw new NotLeaderError(`Queue "${this.name}" is being opened by its new leader: try again.`);
+    const { intake } = this.leading();
     const [first = ""] = stages;
     return await Promise.all(messages.map((message) => intake.add(incomingOf(message, first))));
+  }
+
+  /** What this node may do as the leader; else NotLeaderError. */
+  private leading(): { readonly intake: Intake; readonly redriving: Redriving } {
+    const intake = this.current?.open ?? null;
+    const redriving = this.current?.redrives ?? null;
+    this.node.role(this.settings.role).gate.requireLeader();
+    if (intake === null || redriving === null) {
+      throw new NotLeaderError(`Queue "${this.name}" is being opened by its new leader: try again.`);
+    }
+    return { intake, redriving };
   }
 
   /** From now on, and at every election of this node, messages of the stage go to this handler. */
@@ -136,6 +146,39 @@ export class Queue {
 
   async deadLetter(id: string): Promise<DeadLetterWithBody | null> {
     return await this.book.deadLetter(this.name, id);
+  }
+
+  /**
+   * Takes dead letters in again, all or none. On a node that does not lead: NotLeaderError.
+   *
+   * The place rule: each goes to the *end* of its own lane, behind all that is there, and several in the order in which they
+   * died. Its old place is gone: what came after it has been delivered meanwhile. The order of its lane (G5) counts from here.
+   * It is a new message with the old body, headers and key, and a header that names the dead letter.
+   */
+  async redrive(ids: readonly string[]): Promise<readonly Redriven[]> {
+    const { redriving } = this.leading();
+    if (
+      !Array.isArray(ids) ||
+      ids.length < 1 ||
+      ids.length > mostRedriven ||
+      ids.some((id) => typeof id !== "string")
+    ) {
+      throw new HoldfastError("INVALID_REQUEST", `Name 1 to ${mostRedriven} dead letters by their ids, as texts.`);
+    }
+    return await redriving.redrive([...new Set(ids)]);
+  }
+
+  /** The same for those that were not redriven yet, the oldest first; by the same rule, and 1,000 at most. */
+  async redriveAll(
+    wish: { readonly stage?: string; readonly lane?: string; readonly limit?: number } = {},
+  ): Promise<readonly Redriven[]> {
+    const { redriving } = this.leading();
+    const { limit = mostRedriven } = wish;
+    if (!Number.isInteger(limit) || limit < 1 || limit > mostRedriven) {
+      throw new HoldfastError("INVALID_REQUEST", `limit must be a whole number from 1 to ${mostRedriven}.`);
+    }
+    const letters = await this.book.letters(this.name, { ...wish, limit });
+    return letters.length === 0 ? [] : await redriving.redrive(letters.map(({ id }) => id));
   }
 
   private async lead(term: QueueLeaderTerm): Promise<void> {

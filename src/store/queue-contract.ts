@@ -57,8 +57,14 @@ export interface QueueBook {
   peek(lane: number, limit: number): Promise<readonly MessageHead[]>;
   deadLetters(queue: string, page: Page): Promise<readonly DeadLetter[]>;
   deadLetter(queue: string, id: string): Promise<DeadLetterWithBody | null>;
-  /** Takes dead letters in again, as new messages, in one transaction. Answers with those that had not been before. */
-  redrive(fence: FenceToken, ids: readonly string[], batch: AppendBatch): Promise<readonly string[]>;
+  /** In the order in which they died: those that are named, or the first that were not redriven yet. Without their bodies. */
+  letters(queue: string, wish: LetterWish): Promise<readonly DeadLetter[]>;
+  /**
+   * Takes dead letters in again, as new messages at these places of their own lanes, all or none. Answers with those that may
+   * go there: fewer than were named, and nothing was done. Asked again with the same places it answers alike and adds nothing,
+   * so an unknown outcome is asked for again.
+   */
+  redrive(fence: FenceToken, order: RedriveOrder): Promise<readonly string[]>;
   /** A new segment for what comes from now on; the last one is closed, and can be dropped once it is old and finished. */
   openSegment(fence: FenceToken, queue: string): Promise<number>;
   /** Drops segments that were closed so long ago and hold nothing unfinished. */
@@ -165,6 +171,24 @@ export interface Settlement {
     | { readonly kind: "dead"; readonly attempts: number; readonly error: string };
 }
 
+export interface LetterWish {
+  readonly ids?: readonly string[] | undefined;
+  readonly stage?: string | undefined;
+  readonly lane?: string | undefined;
+  readonly limit: number;
+}
+
+/** Headers of a message that was a dead letter have its id under this name. */
+export const redrivenFrom = "x-holdfast-redriven-from";
+
+export interface RedriveOrder {
+  readonly queue: string;
+  readonly segment: number;
+  readonly letters: readonly (MessagePlace & { readonly id: string })[];
+  /** Lanes at rest that now have something to do. */
+  readonly waking: readonly number[];
+}
+
 export interface DeadLetter {
   readonly id: string;
   readonly stage: string;
@@ -177,6 +201,8 @@ export interface DeadLetter {
   readonly reclaims: number;
   readonly diedAt: number;
   readonly redrivenAt: number | null;
+  /** The position that it was given then. */
+  readonly redrivenTo: number | null;
 }
 
 export interface DeadLetterWithBody extends DeadLetter {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type LetterWish, type RedriveOrder, redrivenFrom } from "../../src/store/queue-contract.js";
 import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
 import { messageAt, QueueLeader, queue, settlement, stateOf } from "./queue-leader.js";
 
@@ -76,41 +77,112 @@ describe.each([
       for (const id of ["", "0", "x", "-1", "9".repeat(40)]) expect(await book.deadLetter(queue, id)).toBeNull();
     });
 
-    it("is redriven once, behind what is there", async () => {
+    /** Where letters shall go, each to the lane and position after it. */
+    const to = (...letters: readonly (readonly [string, number, number])[]): RedriveOrder => ({
+      queue,
+      segment: leader.segment,
+      letters: letters.map(([id, at, position]) => ({ id, lane: at, position })),
+      waking: [],
+    });
+    const idsOf = async (): Promise<readonly string[]> =>
+      (await leader.book.letters(queue, { limit: 100 })).map(({ id }) => id);
+
+    it("is listed in the order in which it died, by its id, or while it was not redriven, by stage and lane", async () => {
+      const { book, fence } = leader;
+      const other = await leader.lane("y");
+      await leader.put(lane, "one", "two");
+      await leader.put(other, "three");
+      for (const id of [lane, other, lane]) await bury(id);
+      const [first = "", second = "", third = ""] = await idsOf();
+      const found = async (wish: Partial<LetterWish>): Promise<readonly string[]> =>
+        (await book.letters(queue, { limit: 100, ...wish })).map(({ id }) => id);
+      expect(await found({ limit: 2 })).toEqual([first, second]);
+      expect(await found({ lane: "x" })).toEqual([first, third]);
+      expect(await found({ stage: "in", lane: "y" })).toEqual([second]);
+      expect(await found({ stage: "out" })).toEqual([]);
+      expect(await book.redrive(fence, to([second, other, 2]))).toEqual([second]);
+      expect(await found({})).toEqual([first, third]);
+      expect(await found({ ids: [third, second, "x", "999999"] })).toEqual([second, third]);
+      expect(await book.letters("parcels", { ids: [first], limit: 9 })).toEqual([]);
+      expect(await found({ ids: [] })).toEqual([]);
+    });
+
+    it("is redriven once, behind what is there, and says whence it came", async () => {
       const { book, fence } = leader;
       await leader.put(lane, "one", "two");
       await bury(lane);
-      const [letter] = await book.deadLetters(queue, { limit: 1 });
-      const ids = [letter?.id ?? ""];
+      const [id = ""] = await idsOf();
       await book.rest(fence, [lane]);
-      const again = leader.batch([messageAt(lane, 3, "one")], [lane]);
-      expect(await book.redrive(fence, ids, again)).toEqual(ids);
-      expect(await book.deadLetter(queue, ids[0] ?? "")).toMatchObject({ redrivenAt: expect.any(Number) });
+      const again = { ...to([id, lane, 3]), waking: [lane] };
+      expect(await book.redrive(fence, again)).toEqual([id]);
+      expect(await book.deadLetter(queue, id)).toMatchObject({ redrivenAt: expect.any(Number), redrivenTo: 3 });
       expect((await book.recover(fence, { queue, maxReclaims: 5, own: false })).lanes).toHaveLength(1);
-      expect(await book.redrive(fence, ids, again)).toEqual([]);
-      expect(await book.redrive(fence, ids, leader.batch([messageAt(lane, 4, "one")]))).toEqual([]);
-      expect(await leader.take(1, [lane])).toEqual(["two", "one"]);
+      expect(await book.redrive(fence, to([id, lane, 4]))).toEqual([]);
+      const found = await leader.claim(1, [lane]);
+      expect(found.map(({ body }) => body.toString())).toEqual(["two", "one"]);
+      expect(found[1]?.headers).toEqual({ [redrivenFrom]: id });
     });
 
-    it("is not redriven with one that cannot be, nor where its message finds no place, nor in another queue", async () => {
+    it("adds nothing when it is asked for again with the same places: an outcome that was not known", async () => {
       const { book, fence } = leader;
+      await leader.put(lane, "one", "two");
+      await bury(lane);
+      await bury(lane);
+      const [first = "", second = ""] = await idsOf();
+      const order = to([first, lane, 3], [second, lane, 4]);
+      expect(await book.redrive(fence, order)).toEqual([first, second]);
+      const before = await stateOf(book);
+      expect(await book.redrive(fence, order)).toEqual([first, second]);
+      expect(await stateOf(book)).toEqual(before);
+    });
+
+    it("keeps headers and key, and its key then stands for the new message, as long as that is kept", async () => {
+      const { book, fence } = leader;
+      const headers = { type: "A01" };
+      await book.append(fence, leader.batch([{ ...messageAt(lane, 1, "one", "k1"), headers }]));
+      await bury(lane);
+      const first = leader.segment;
+      leader.segment = await book.openSegment(fence, queue);
+      const [id = ""] = await idsOf();
+      await book.redrive(fence, to([id, lane, 2]));
+      expect(await book.findKeys(queue, ["k1"])).toEqual(new Map([["k1", { lane, position: 2 }]]));
+      expect(await book.dropSegments(fence, queue, 0)).toEqual([first]);
+      expect(await book.findKeys(queue, ["k1"])).toEqual(new Map([["k1", { lane, position: 2 }]]));
+      const [message] = await leader.claim(1, [lane]);
+      expect(message).toMatchObject({ key: "k1", headers: { ...headers, [redrivenFrom]: id } });
+    });
+
+    it("leaves its key to another message that has it by now", async () => {
+      const { book, fence } = leader;
+      await book.append(fence, leader.batch([messageAt(lane, 1, "one", "k1")]));
+      await bury(lane);
+      leader.segment = await book.openSegment(fence, queue);
+      await book.dropSegments(fence, queue, 0);
+      await book.append(fence, leader.batch([messageAt(lane, 2, "another", "k1")]));
+      const [id = ""] = await idsOf();
+      expect(await book.redrive(fence, to([id, lane, 3]))).toEqual([id]);
+      expect(await book.findKeys(queue, ["k1"])).toEqual(new Map([["k1", { lane, position: 2 }]]));
+    });
+
+    it("is not redriven with one that cannot be, nor where others are, nor in another lane or queue", async () => {
+      const { book, fence } = leader;
+      const other = await leader.lane("y");
       await leader.put(lane, "one", "two", "three");
       await bury(lane);
       await bury(lane);
-      const [second, first] = (await book.deadLetters(queue, { limit: 2 })).map(({ id }) => id) as [string, string];
-      await book.redrive(fence, [first], leader.batch([messageAt(lane, 4, "one")]));
+      const [first = "", second = ""] = await idsOf();
+      await book.redrive(fence, to([first, lane, 4]));
       const before = await stateOf(book);
-      const batch = leader.batch([messageAt(lane, 5, "one"), messageAt(lane, 6, "two")]);
-      for (const other of [first, "12345", "none"]) {
-        expect(await book.redrive(fence, [other, second], batch)).toEqual([second]);
+      for (const unfit of [first, "12345", "none"]) {
+        expect(await book.redrive(fence, to([unfit, lane, 5], [second, lane, 6]))).toEqual([second]);
       }
-      const taken = leader.batch([messageAt(lane, 4, "two")]);
-      await expect(book.redrive(fence, [second], taken)).rejects.toMatchObject({ code: "REFUSED" });
-      const nowhere = { ...batch, segment: leader.segment + 100 };
-      await expect(book.redrive(fence, [second], nowhere)).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
-      expect(await book.redrive(fence, [second], { ...batch, queue: "parcels", messages: [] })).toEqual([]);
+      expect(await book.redrive(fence, to([second, other, 1]))).toEqual([]);
+      expect(await book.redrive(fence, { ...to([second, lane, 5]), queue: "parcels" })).toEqual([]);
+      await expect(book.redrive(fence, to([second, lane, 4]))).rejects.toMatchObject({ code: "REFUSED" });
+      const nowhere = { ...to([second, lane, 5]), segment: leader.segment + 100 };
+      await expect(book.redrive(fence, nowhere)).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
       expect(await stateOf(book)).toEqual(before);
-      expect(await book.redrive(fence, [second], leader.batch([messageAt(lane, 5, "two")]))).toEqual([second]);
+      expect(await book.redrive(fence, to([second, lane, 5]))).toEqual([second]);
     });
   });
 

@@ -1,13 +1,14 @@
 import { HoldfastError } from "../../src/errors.js";
 import type { FenceToken } from "../../src/store/fence-token.js";
-import type {
-  AppendBatch,
-  DeadLetter,
-  LaneRow,
-  MessagePlace,
-  NewMessage,
-  QueueBook,
-  Settlement,
+import {
+  type AppendBatch,
+  type DeadLetter,
+  type LaneRow,
+  type MessagePlace,
+  type NewMessage,
+  type QueueBook,
+  redrivenFrom,
+  type Settlement,
 } from "../../src/store/queue-contract.js";
 import { Player, type StoreHarness } from "./harness.js";
 
@@ -107,6 +108,7 @@ export class QueueSide {
     for (const { id } of this.lanes) heads.push((await this.book.peek(id, 9)).map((message) => this.name(message)));
     const letters = (await this.letters()).map(({ id: _id, diedAt: _diedAt, redrivenAt, ...letter }) => ({
       ...letter,
+      headers: withoutId(letter.headers),
       redriven: redrivenAt !== null,
     }));
     const keys = await this.book.findKeys(
@@ -123,8 +125,11 @@ export class QueueSide {
     return [...letters].sort((one, other) => byLane(one, other) || one.position - other.position);
   }
 
-  private name<Place extends MessagePlace & { at?: number; segment?: number }>(place: Place) {
-    const { at: _at, segment, ...rest } = place;
+  private name<Place extends MessagePlace & { at?: number; segment?: number; headers?: DeadLetter["headers"] }>(
+    place: Place,
+  ) {
+    const { at: _at, segment, headers, ...others } = place;
+    const rest = headers === undefined ? others : { ...others, headers: withoutId(headers) };
     const lane = this.lanes.find(({ id }) => id === place.lane)?.lane;
     return { ...rest, lane, ...(segment === undefined ? {} : { segment: this.segments.indexOf(segment) }) };
   }
@@ -251,10 +256,15 @@ export class QueueSide {
     const letters = await this.letters();
     const letter = letters[index];
     if (letter === undefined) return "no letter";
-    const again = this.batch([this.message(lane, this.row(lane).tail + 1)], [this.row(lane).id]);
-    return (await this.book.redrive(this.fence, [letter.id], again)).map((id) =>
-      letters.findIndex((each) => each.id === id),
-    );
+    const { id, tail } = this.row(lane);
+    // Now and then to the place that it was given before.
+    const again = letter.redrivenTo !== null && tail % 2 === 0 && this.mayPlace(id, letter.redrivenTo, tail);
+    const position = again ? (letter.redrivenTo ?? 0) : tail + 1;
+    const segment = this.segments.at(-1) ?? 0;
+    const order = { queue: this.queue, segment, letters: [{ id: letter.id, lane: id, position }], waking: [id] };
+    const fitting = await this.book.redrive(this.fence, order);
+    if (fitting.length > 0) this.placed.set(`${id} ${position}`, segment);
+    return fitting.map((each) => letters.findIndex((one) => one.id === each));
   }
 
   private async takeOver(): Promise<unknown> {
@@ -289,6 +299,11 @@ function gistOf(outcome: unknown): string {
 /** Without its id, and of its times only whether it waits. */
 function described({ id: _id, waitMs, ...row }: LaneRow) {
   return { ...row, waits: waitMs > 0 };
+}
+
+/** Each store has ids of its own. */
+function withoutId(headers: DeadLetter["headers"]): DeadLetter["headers"] {
+  return headers !== null && redrivenFrom in headers ? { ...headers, [redrivenFrom]: "a letter" } : headers;
 }
 
 function byLane(one: { readonly lane?: string | undefined }, other: { readonly lane?: string | undefined }): number {

@@ -49,8 +49,9 @@ describe.each([
       book.renew(fence, [lane], 1_000_000),
       book.sweep(fence, queue),
       book.rest(fence, [lane]),
-      book.redrive(fence, ["1"], late),
-      book.redrive(fence, ["99"], late),
+      book.redrive(fence, { ...late, letters: [{ id: "1", lane, position: 4 }] }),
+      book.redrive(fence, { ...late, letters: [{ id: "99", lane, position: 4 }] }),
+      book.takeSteered(fence, [lane]),
       book.openSegment(fence, queue),
       book.dropSegments(fence, queue, 0),
     ];

@@ -21,8 +21,11 @@ test("nodes that own nothing run a queue: take in, hand out, bury, redrive, reco
   expect(await leader.settle(settlement(lane, 1, 0, { head: dead }))).toEqual([]);
   const [letter] = await book.deadLetters(queue, { limit: 1 });
   const ids = [letter?.id ?? ""];
-  expect(await book.redrive(fence, ids, leader.batch([messageAt(lane, 3, "one")], [lane]))).toEqual(ids);
+  const letters = ids.map((id) => ({ id, lane, position: 3 }));
+  expect(await book.redrive(fence, { queue, segment: leader.segment, letters, waking: [lane] })).toEqual(ids);
+  expect(await book.skip(queue, { stage: "in", lane: "x" })).toMatchObject({ kind: "not_blocked" });
   expect(await book.setPaused(queue, { stage: "in", lane: "x" }, false)).toMatchObject({ tail: 3 });
+  expect(await book.takeSteered(fence, await book.steered(queue))).toMatchObject([{ id: lane }]);
   expect(await book.sweep(fence, queue)).toEqual([]);
   await leader.claim(2, [lane], 1);
 

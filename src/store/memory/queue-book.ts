@@ -6,11 +6,13 @@ import type {
   DeadLetterWithBody,
   LaneName,
   LaneRow,
+  LetterWish,
   MessageHead,
   MessagePlace,
   QueueBook,
   RecoverOrder,
   Recovery,
+  RedriveOrder,
   Settlement,
   SkipOutcome,
   StoredMessage,
@@ -221,20 +223,19 @@ export class MemoryQueueBook implements QueueBook {
     return { ...letter, body: Buffer.from(letter.body) };
   }
 
-  async redrive(fence: FenceToken, ids: readonly string[], batch: AppendBatch): Promise<readonly string[]> {
-    return await this.write(fence, () => {
-      const { deadLetters } = this.tables;
-      const fresh = deadLetters.filter(
-        ({ id, queue, redrivenAt }) => ids.includes(id) && queue === batch.queue && redrivenAt === null,
-      );
-      const answer = fresh.map(({ id }) => id);
-      // Its messages are not told apart by letter: where one was redriven before, none is taken in.
-      if (fresh.length < new Set(ids).size) return answer;
-      this.tables.requireFreePlaces(batch);
-      this.tables.append(batch);
-      for (const letter of fresh) deadLetters[deadLetters.indexOf(letter)] = { ...letter, redrivenAt: this.now() };
-      return answer;
-    });
+  async letters(queue: string, { ids, stage, lane, limit }: LetterWish): Promise<readonly DeadLetter[]> {
+    const found = this.tables.deadLetters.filter(
+      (letter) =>
+        letter.queue === queue &&
+        (ids === undefined ? letter.redrivenAt === null : ids.includes(letter.id)) &&
+        (stage ?? letter.stage) === letter.stage &&
+        (lane ?? letter.lane) === letter.lane,
+    );
+    return await Promise.resolve(found.slice(0, limit).map(({ body: _body, queue: _queue, ...letter }) => letter));
+  }
+
+  async redrive(fence: FenceToken, order: RedriveOrder): Promise<readonly string[]> {
+    return await this.write(fence, () => this.tables.redrive(order));
   }
 
   async openSegment(fence: FenceToken, queue: string): Promise<number> {

@@ -1,5 +1,13 @@
 import { HoldfastError } from "../../errors.js";
-import type { AppendBatch, DeadLetterWithBody, LaneRow, MessagePlace, StoredMessage } from "../queue-contract.js";
+import {
+  type AppendBatch,
+  type DeadLetterWithBody,
+  type LaneRow,
+  type MessagePlace,
+  type RedriveOrder,
+  redrivenFrom,
+  type StoredMessage,
+} from "../queue-contract.js";
 import { ownedByAnother } from "../queue-owner.js";
 
 /** A lane's log, and its one row of state. */
@@ -26,12 +34,14 @@ export interface MemoryLane {
   busy: boolean;
 }
 
+type MemoryLetter = DeadLetterWithBody & { readonly queue: string };
+
 /** What the queues of one database in memory hold. Every method is done at once, and either does all of it or nothing. */
 export class MemoryQueueTables {
   readonly queues = new Map<string, { readonly role: string }>();
   readonly lanes = new Map<number, MemoryLane>();
   readonly segments = new Map<number, { readonly queue: string; closedAt: number | null }>();
-  readonly deadLetters: (DeadLetterWithBody & { readonly queue: string })[] = [];
+  readonly deadLetters: MemoryLetter[] = [];
   private readonly byName = new Map<string, MemoryLane>();
   private readonly keys = new Map<string, Map<string, MessagePlace & { readonly segment: number }>>();
   private readonly now: () => number;
@@ -185,10 +195,47 @@ export class MemoryQueueTables {
       reclaims: lane.reclaims,
       diedAt: this.now(),
       redrivenAt: null,
+      redrivenTo: null,
     });
     lane.done += 1;
     lane.claimed = Math.max(lane.claimed, lane.done);
     Object.assign(lane, { attempts: 0, reclaims: 0, waitUntil: null, lastError: null, blocked: false });
+  }
+
+  /** All of them or none. Answers with those that may go there. */
+  redrive({ queue, segment, letters, waking }: RedriveOrder): readonly string[] {
+    const fitting = letters.flatMap((place) => {
+      const letter = this.deadLetters.find(({ id }) => id === place.id);
+      const lane = this.lanes.get(place.lane);
+      const isOwn = letter !== undefined && letter.queue === queue && lane?.queue === queue;
+      if (!isOwn || lane.stage !== letter.stage || lane.name !== letter.lane) return [];
+      return letter.redrivenAt === null || letter.redrivenTo === place.position ? [{ place, letter }] : [];
+    });
+    if (fitting.length < letters.length) return fitting.map(({ letter }) => letter.id);
+    const messages = fitting.map(({ place, letter }) => ({
+      lane: place.lane,
+      position: place.position,
+      key: letter.key,
+      headers: { ...letter.headers, [redrivenFrom]: letter.id },
+      body: letter.body,
+    }));
+    const batch = { queue, segment, messages, waking };
+    const fresh = fitting.map(({ letter }) => letter.redrivenAt === null);
+    this.requireFreePlaces({ ...batch, messages: messages.filter((_, index) => fresh[index]) });
+    for (const { place, letter } of fitting) this.markRedriven(letter, place, segment);
+    this.append(batch);
+    return letters.map(({ id }) => id);
+  }
+
+  /** The key moves on with its message, unless another message has it by now. */
+  private markRedriven(letter: MemoryLetter, { lane, position }: MessagePlace, segment: number): void {
+    const redriven = { ...letter, redrivenAt: letter.redrivenAt ?? this.now(), redrivenTo: position };
+    this.deadLetters[this.deadLetters.indexOf(letter)] = redriven;
+    const keys = this.keysOf(letter.queue);
+    const holder = letter.key === null ? undefined : keys.get(letter.key);
+    if (letter.key !== null && holder?.lane === lane && holder.position === letter.position) {
+      keys.set(letter.key, { lane, position, segment });
+    }
   }
 
   openSegmentOf(queue: string): number | undefined {

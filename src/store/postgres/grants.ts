@@ -42,7 +42,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   queue_segments: { node: ["select"], reader: [] },
   lanes: { node: ["select", "insert", "update"], reader: [] },
   messages: { node: ["select", "insert"], reader: [] },
-  message_keys: { node: ["select", "insert"], reader: [] },
+  message_keys: { node: ["select", "insert", "update"], reader: [] },
   dead_letters: { node: ["select", "insert", "update"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,

@@ -1,17 +1,20 @@
 import type pg from "pg";
 import { HoldfastError } from "../../errors.js";
 import type { FenceToken, Page } from "../contract.js";
-import type {
-  AppendBatch,
-  ClaimOrder,
-  LaneName,
-  LaneRow,
-  QueueBook,
-  RecoverOrder,
-  Recovery,
-  Settlement,
-  SkipOutcome,
-  StoredMessage,
+import {
+  type AppendBatch,
+  type ClaimOrder,
+  type LaneName,
+  type LaneRow,
+  type LetterWish,
+  type QueueBook,
+  type RecoverOrder,
+  type Recovery,
+  type RedriveOrder,
+  redrivenFrom,
+  type Settlement,
+  type SkipOutcome,
+  type StoredMessage,
 } from "../queue-contract.js";
 import { ownedByAnother } from "../queue-owner.js";
 import type { Questions } from "./questions.js";
@@ -64,7 +67,7 @@ export class PostgresQueueBook implements QueueBook {
   /** For what is written with something else: all of it finds its place, or the transaction ends. */
   private async appendAll(tx: pg.ClientBase, batch: AppendBatch, epoch: bigint): Promise<void> {
     if ((await this.appendIn(tx, batch, epoch)) === batch.messages.length) return;
-    throw new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
+    throw placesTaken();
   }
 
   async recover(fence: FenceToken, { queue, maxReclaims, own }: RecoverOrder): Promise<Recovery> {
@@ -225,14 +228,27 @@ export class PostgresQueueBook implements QueueBook {
     return row === undefined ? null : { ...readDeadLetter(row), body: row.body };
   }
 
-  async redrive(fence: FenceToken, ids: readonly string[], batch: AppendBatch): Promise<readonly string[]> {
+  async letters(queue: string, { ids, stage, lane, limit }: LetterWish) {
+    const values = [queue, ids?.filter(isLetterId) ?? null, stage ?? null, lane ?? null, limit];
+    const rows = await this.questions.rows<DeadLetterJson>("reading dead letters", this.sql.letters, values);
+    return rows.map(readDeadLetter);
+  }
+
+  async redrive(fence: FenceToken, { queue, segment, letters, waking }: RedriveOrder): Promise<readonly string[]> {
+    const known = letters.filter(({ id }) => isLetterId(id));
+    const places = [known.map(({ id }) => id), known.map(({ lane }) => lane), known.map(({ position }) => position)];
     return await this.fenced(fence, async (tx) => {
-      const { rows } = await tx.query<{ id: string }>(this.sql.markRedriven, [ids.filter(isLetterId), batch.queue]);
-      const fresh = rows.map(({ id }) => id);
-      // Its messages are not told apart by letter: where one was redriven before, none is taken in.
-      if (fresh.length < new Set(ids).size) throw new Undone(fresh);
-      await this.appendAll(tx, batch, fence.epoch);
-      return fresh;
+      // G4, R2: as for whatever is taken in.
+      await tx.query("set local synchronous_commit = on");
+      const { rows } = await tx.query<{ id: string }>(this.sql.markRedriven, [...places, queue]);
+      const fitting = rows.map(({ id }) => id);
+      if (fitting.length < letters.length) throw new Undone(fitting);
+      await tx.query(this.sql.appendLetters, [...places, segment, fence.epoch.toString(), redrivenFrom]);
+      const { rowCount } = await tx.query(this.sql.placedLetters, [...places, redrivenFrom]);
+      if (rowCount !== letters.length) throw placesTaken();
+      for (const keys of [this.sql.moveKeys, this.sql.addKeys]) await tx.query(keys, [...places, segment]);
+      if (waking.length > 0) await tx.query(this.sql.wake, [waking]);
+      return fitting;
     });
   }
 
@@ -271,6 +287,10 @@ async function write<Result>(
     await write(fenced, fence, async () => await Promise.resolve());
     return error.answer as Result;
   }
+}
+
+function placesTaken(): HoldfastError {
+  return new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
 }
 
 const isLetterId = (id: string): boolean => /^\d{1,18}$/.test(id);

@@ -52,11 +52,18 @@ export interface DeadLetterJson {
   reclaims: number;
   died_at: number;
   redriven_at: number | null;
+  redriven_to: string | null;
 }
 
 export function readDeadLetter(json: DeadLetterJson): DeadLetter {
-  const { position, died_at, redriven_at, ...rest } = json;
-  return { ...rest, position: Number(position), diedAt: died_at, redrivenAt: redriven_at };
+  const { position, died_at, redriven_at, redriven_to, ...rest } = json;
+  return {
+    ...rest,
+    position: Number(position),
+    diedAt: died_at,
+    redrivenAt: redriven_at,
+    redrivenTo: redriven_to === null ? null : Number(redriven_to),
+  };
 }
 
 /**

@@ -2,7 +2,9 @@
 export function queueStatements(schema: string) {
   const message = `m.lane::text, m.position::text, m.segment, m.key, m.headers, ${schema}.ms_since_1970(m.at) as at`;
   const letter = `id::text, stage, lane, position::text, key, headers, reason, attempts, reclaims,
-    ${schema}.ms_since_1970(died_at) as died_at, ${schema}.ms_since_1970(redriven_at) as redriven_at`;
+    ${schema}.ms_since_1970(died_at) as died_at, ${schema}.ms_since_1970(redriven_at) as redriven_at,
+    redriven_to::text`;
+  const places = "unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(id, lane, position)";
   return {
     recover: `select ${schema}.recover_queue($1, $2, $3, $4, $5) as found`,
     openSegment: `select ${schema}.open_segment($1) as segment`,
@@ -103,8 +105,37 @@ export function queueStatements(schema: string) {
       select ${letter} from ${schema}.dead_letters
       where queue = $1 and ($2::bigint is null or dead_letters.id < $2) order by dead_letters.id desc limit $3`,
     deadLetter: `select ${letter}, body from ${schema}.dead_letters where queue = $1 and dead_letters.id = $2`,
+    letters: `
+      select ${letter} from ${schema}.dead_letters
+      where queue = $1 and ($2::bigint[] is null and redriven_at is null or dead_letters.id = any ($2))
+        and ($3::text is null or stage = $3) and ($4::text is null or lane = $4)
+      order by dead_letters.id limit $5`,
+
+    // To its own lane alone; and again only to the same place.
     markRedriven: `
-      update ${schema}.dead_letters set redriven_at = clock_timestamp()
-      where id = any ($1::bigint[]) and queue = $2 and redriven_at is null returning id::text`,
+      update ${schema}.dead_letters d set
+        redriven_at = coalesce(d.redriven_at, clock_timestamp()), redriven_to = x.position
+      from ${places} join ${schema}.lanes l on l.id = x.lane
+      where d.id = x.id and d.queue = $4 and (l.queue, l.stage, l.name) = (d.queue, d.stage, d.lane)
+        and (d.redriven_at is null or d.redriven_to = x.position)
+      returning d.id::text`,
+    // The body goes from one table to the other, and not to the client and back.
+    appendLetters: `
+      insert into ${schema}.messages (segment, lane, position, epoch, key, headers, body)
+      select $4, x.lane, x.position, $5, d.key, coalesce(d.headers, '{}') || jsonb_build_object($6::text, x.id::text), d.body
+      from ${places} join ${schema}.dead_letters d using (id)
+      on conflict do nothing`,
+    placedLetters: `
+      select from ${places} join ${schema}.messages m using (lane, position) where m.headers ->> $4 = x.id::text`,
+    // The key moves on with its message, unless another message has it by now: the dead one's segment may be long gone.
+    moveKeys: `
+      update ${schema}.message_keys k set segment = $4, position = x.position
+      from ${places} join ${schema}.dead_letters d using (id)
+      where k.queue = d.queue and k.key = d.key and k.lane = x.lane and k.position = d.position`,
+    addKeys: `
+      insert into ${schema}.message_keys (queue, segment, key, lane, position)
+      select d.queue, $4, d.key, x.lane, x.position from ${places} join ${schema}.dead_letters d using (id)
+      where d.key is not null order by x.id
+      on conflict do nothing`,
   } as const;
 }
