@@ -13,14 +13,15 @@ import type { RoleHandle } from "./election/role.js";
 import { RoleBook } from "./election/role-book.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
 import { Drain } from "./lifecycle/drain.js";
+import { type BeatSignals, firstBeat } from "./lifecycle/first-beat.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
 import { retryWhileAway } from "./lifecycle/retry.js";
-import { within } from "./lifecycle/within.js";
 import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
 import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
 import type { NodeParts } from "./node-parts.js";
+import { Queues } from "./queue/queues.js";
 import type { LockSession } from "./store/contract.js";
 import type { QueueBook } from "./store/queue-contract.js";
 import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
@@ -35,8 +36,7 @@ export interface NodeEvents {
 }
 
 /** How long a start waits for a database that is away, or for a predecessor whose sessions still linger. */
-const startPatienceMs = 10_000;
-const predecessorPatienceMs = 2_000;
+const startPatience = { answerMs: 10_000, predecessorMs: 2_000 } as const;
 
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SCHEMA_IN_USE", "NODE_ID_TAKEN", "SCHEMA_TOO_NEW"]);
 
@@ -52,6 +52,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   readonly access: Access;
   /** For `createQueue` of `holdfast/queue`. */
   readonly queueBook: QueueBook;
+  /** The queues that were made in this process. */
+  readonly queues: Queues;
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
@@ -60,7 +62,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private readonly draining: Drain;
   private readonly roles: RoleBook<Tx>;
   private readonly stopping = new AbortController();
-  private readonly signals = new EventEmitter<{ beaten: []; failed: [HoldfastError] }>();
+  private readonly signals: BeatSignals = new EventEmitter();
   private broken: ErrorCode | null = null;
   private closing: Promise<void> | null = null;
 
@@ -79,6 +81,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
     this.queueBook = store.queue;
+    this.queues = new Queues(store.queue);
     this.roles = new RoleBook({
       store,
       clock,
@@ -106,10 +109,14 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     const { store } = parts;
     const node = new HoldfastNode(parts);
     try {
-      await retryWhileAway(() => store.prepare(), startPatienceMs, [], signal);
-      await node.membership.join(startPatienceMs, predecessorPatienceMs, signal);
-      await retryWhileAway(() => node.access.refresh(), startPatienceMs, [], signal);
-      await node.firstBeat();
+      const { answerMs, predecessorMs } = startPatience;
+      await retryWhileAway(() => store.prepare(), answerMs, [], signal);
+      await node.membership.join(answerMs, predecessorMs, signal);
+      await retryWhileAway(() => node.access.refresh(), answerMs, [], signal);
+      await firstBeat(node.signals, parts.clock, startPatience, () => {
+        store.registry.setStatus("active");
+        node.elector.dispatch({ kind: "tick" });
+      });
       if (signal?.aborted === true) throw new HoldfastError("CLOSED", "The start was called off.");
       return node;
     } catch (error) {
@@ -324,26 +331,5 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.log.error({ node_id: this.id, reason: error.code }, `${error.message} This node contends no more.`);
     this.elector.dispatch({ kind: "candidacy", on: false });
     queueMicrotask(() => this.emit("failed", error));
-  }
-
-  /** Resolves with the first answered beat, rejects with what no retry mends. */
-  private async firstBeat(): Promise<void> {
-    const deadline = this.clock.mono() + predecessorPatienceMs;
-    const joined = new Promise<void>((resolve, reject) => {
-      this.signals.once("beaten", resolve);
-      this.signals.on("failed", (error) => {
-        // The sessions of a predecessor that was killed a moment ago may linger.
-        if (error.code !== "SCHEMA_IN_USE" || this.clock.mono() >= deadline) reject(error);
-      });
-    });
-    this.parts.store.registry.setStatus("active");
-    this.elector.dispatch({ kind: "tick" });
-    try {
-      await within(startPatienceMs, joined, () => {
-        throw new HoldfastError("DATABASE_AWAY", "The database did not answer the first beat within 10 s.");
-      });
-    } finally {
-      this.signals.removeAllListeners("failed");
-    }
   }
 }

@@ -14,9 +14,11 @@ import type {
 import { incomingOf } from "./appender.js";
 import type { RunnableHandler } from "./handler-runner.js";
 import type { Accepted, Intake } from "./intake.js";
+import { setPaused, skipHead } from "./lane-steering.js";
 import { checkMessage, type NewMessage } from "./message.js";
 import { type QueueOptions, type QueueSettings, queueSettingsOf } from "./queue-settings.js";
 import { QueueTerm } from "./queue-term.js";
+import type { Queues } from "./queues.js";
 import { mostRedriven, type Redriven, type Redriving } from "./redriving.js";
 
 type QueueLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
@@ -28,6 +30,8 @@ export interface QueueNode {
     lead(fn: (term: QueueLeaderTerm) => Promise<void>): void;
   };
   readonly queueBook: QueueBook;
+  /** Where it keeps its queues, if it does. */
+  readonly queues?: Pick<Queues, "add"> | undefined;
   readonly log: { warn(details: object, message: string): void };
   readonly id: string;
   readonly clock: Clock;
@@ -38,6 +42,8 @@ export interface QueueNode {
 /** A durable queue of many lanes, each strictly first in, first out. It works on the node that leads its role. */
 export class Queue {
   readonly name: string;
+  /** Whose leader works on it. */
+  readonly role: string;
   private readonly settings: QueueSettings;
   private readonly node: QueueNode;
   private readonly book: QueueBook;
@@ -47,8 +53,10 @@ export class Queue {
   constructor(node: QueueNode, options: QueueOptions) {
     this.settings = queueSettingsOf(options);
     this.name = this.settings.name;
+    this.role = this.settings.role;
     this.node = node;
     this.book = node.queueBook;
+    node.queues?.add(this);
     node.role(this.settings.role).lead(async (term) => await this.lead(term));
   }
 
@@ -90,12 +98,12 @@ export class Queue {
 
   /** On any node: the leader knows within a second. What its handler has begun is finished, and what it has not goes back. */
   async pause(lane: LaneName): Promise<LaneRow> {
-    return await this.setPaused(lane, true);
+    return await this.heeded(await setPaused(this.book, this.name, lane, true));
   }
 
   /** On any node. Also tries a head again that waits, or has failed for good and holds its lane. */
   async resume(lane: LaneName): Promise<LaneRow> {
-    return await this.setPaused(lane, false);
+    return await this.heeded(await setPaused(this.book, this.name, lane, false));
   }
 
   /**
@@ -103,25 +111,17 @@ export class Queue {
    * it. Refused where the lane is not blocked.
    */
   async skip(lane: LaneName): Promise<LaneRow> {
-    const outcome = await this.book.skip(this.name, lane);
-    if (outcome.kind === "no_lane") throw this.noLane(lane);
-    if (outcome.kind === "not_blocked") {
-      const held = `Lane "${lane.lane}" in stage "${lane.stage}" is not blocked, so there is no head to skip.`;
-      throw new HoldfastError("REFUSED", held);
-    }
-    await this.current?.steered();
-    return outcome.lane;
+    return await this.heeded(await skipHead(this.book, this.name, lane));
   }
 
-  private async setPaused(lane: LaneName, paused: boolean): Promise<LaneRow> {
-    const row = await this.book.setPaused(this.name, lane, paused);
-    if (row === null) throw this.noLane(lane);
-    await this.current?.steered();
+  private async heeded(row: LaneRow): Promise<LaneRow> {
+    await this.heed();
     return row;
   }
 
-  private noLane({ stage, lane }: LaneName): HoldfastError {
-    return new HoldfastError("NOT_FOUND", `There is no lane "${lane}" in stage "${stage}" of queue "${this.name}".`);
+  /** A lane was steered from this process: where this node leads, it need not find out by itself. */
+  async heed(): Promise<void> {
+    await this.current?.steered();
   }
 
   async lanes(): Promise<readonly LaneRow[]> {
@@ -211,7 +211,7 @@ export class Queue {
   }
 }
 
-/** Makes a queue on a node. Every node of the cluster makes the same ones; the leader of the role works on them. */
+/** Makes a queue on a node, once. Every node of the cluster makes the same ones; the leader of the role works on them. */
 export function createQueue(node: QueueNode, options: QueueOptions): Queue {
   return new Queue(node, options);
 }

@@ -5,6 +5,16 @@ import { clusterNode, quick } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
+test("a node makes a queue once, and keeps it", async () => {
+  await using database = await createTestDatabase();
+  await using local = await startLocalNode(clusterNode(database.url, "a", quick));
+  const queue = createQueue(local.node, { name: "orders" });
+  expect(() => createQueue(local.node, { name: "orders", role: "billing" })).toThrow('has a queue "orders" already');
+  expect(local.node.queues.get("orders")).toBe(queue);
+  expect(local.node.queues.get("parcels")).toBeUndefined();
+  await expect(local.node.queues.redrive("parcels", ["1"])).rejects.toMatchObject({ code: "REFUSED" });
+});
+
 test("a queue belongs to the role that led it first: the leader of another one gives up, and says why", async () => {
   await using database = await createTestDatabase();
   await using a = await startLocalNode(clusterNode(database.url, "a", quick));
