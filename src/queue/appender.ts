@@ -34,6 +34,7 @@ export interface PlacedBatch {
 export class Appender {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
+  private readonly doubtful = new Set<Lane>();
   segment: number;
 
   constructor(parts: QueueTermParts, table: LaneTable, segment: number) {
@@ -57,6 +58,19 @@ export class Appender {
   /** Whether an append to the message's lane may begin now. Its lane must be known. */
   isFree(message: Incoming): boolean {
     return this.table.find(message.stage, message.lane)?.appending === false;
+  }
+
+  /** Nobody else may append to the lanes of these messages, which are free, until they are freed or placed and committed. */
+  hold(messages: readonly Incoming[]): void {
+    for (const lane of this.lanesOf(messages)) lane.appending = true;
+  }
+
+  free(messages: readonly Incoming[]): void {
+    for (const lane of this.lanesOf(messages)) lane.appending = this.doubtful.has(lane);
+  }
+
+  private lanesOf(messages: readonly Incoming[]): Set<Lane> {
+    return new Set(messages.flatMap(({ stage, lane }) => this.table.find(stage, lane) ?? []));
   }
 
   /** The messages' places, in the order given. From now on nobody else may append to their lanes. */
@@ -86,5 +100,22 @@ export class Appender {
   /** Nothing of it is in the database, and the places are free again. */
   givenUp({ lanes }: PlacedBatch): void {
     for (const lane of lanes.keys()) lane.appending = false;
+  }
+
+  /** Nobody knows whether it is in the database. Until the lanes have been read again, their places are not given to others. */
+  doubt({ lanes }: PlacedBatch): void {
+    for (const lane of lanes.keys()) this.doubtful.add(lane);
+  }
+
+  doubts(): readonly Lane[] {
+    return [...this.doubtful];
+  }
+
+  /** These were read after they had come into doubt. */
+  resolve(lanes: readonly Lane[]): void {
+    for (const lane of lanes) {
+      this.doubtful.delete(lane);
+      lane.appending = false;
+    }
   }
 }

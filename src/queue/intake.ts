@@ -1,4 +1,4 @@
-import { HoldfastError, invariant, NotLeaderError } from "../errors.js";
+import { type ErrorCode, HoldfastError, invariant, NotLeaderError } from "../errors.js";
 import type { MessagePlace } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
 import { pause } from "./pause.js";
@@ -94,6 +94,7 @@ export class Intake {
       await this.fail(looked, error);
       return null;
     }
+    if (this.ended !== null) return null; // They have been told that they are not taken in.
     const taken: Waiting[] = [];
     let bytes = 0;
     for (const one of looked) {
@@ -103,6 +104,7 @@ export class Intake {
       taken.push(one);
     }
     this.forget(taken);
+    this.appender.hold(messagesOf(taken));
     return taken;
   }
 
@@ -112,54 +114,81 @@ export class Intake {
     for (const { message } of taken) this.waitingBytes -= message.body.length;
   }
 
+  /** The lanes are held, from the moment they were found free until their messages have their places. */
   private async takeIn(taken: readonly Waiting[]): Promise<void> {
-    let fresh: readonly Waiting[];
+    let fresh: readonly Waiting[] = [];
     try {
       fresh = await this.withoutDuplicates(taken);
     } catch (error) {
       for (const { reject } of taken) reject(error);
-      return;
     }
-    if (fresh.length === 0) return;
-    const placed = this.appender.place(fresh.map(({ message }) => message));
+    this.appender.free(messagesOf(taken));
+    try {
+      if (fresh.length > 0) await this.commit(fresh, []);
+    } catch {
+      // Its callers have been told.
+    }
+    this.onAppended();
+  }
+
+  /** The lanes of `next` are held meanwhile, and after it. Throws where nobody knows what is in the lanes now. */
+  private async commit(fresh: readonly Waiting[], next: readonly Waiting[]): Promise<void> {
+    const placed = this.appender.place(messagesOf(fresh));
+    this.appender.hold(messagesOf(next));
     try {
       await this.append(placed);
-      this.appender.committed(placed);
-      fresh.forEach(({ resolve }, index) => {
-        const { lane = 0, position = 0 } = placed.batch.messages[index] ?? {};
-        resolve({ lane, position, duplicate: false });
-      });
-      this.onAppended();
     } catch (error) {
+      const isReplayed = isFailure(error, "DATABASE_REFUSED") && fresh.length > 1;
+      if (!isReplayed) for (const { reject } of fresh) reject(error);
+      if (isFailure(error, "UNKNOWN_OUTCOME")) {
+        this.appender.doubt(placed);
+        throw error;
+      }
       this.appender.givenUp(placed);
-      await this.afterFailure(fresh, error);
+      this.appender.hold(messagesOf(next));
+      if (isReplayed) await this.replay(fresh);
+      return;
     }
+    this.appender.committed(placed);
+    this.appender.hold(messagesOf(next));
+    fresh.forEach(({ resolve }, index) => {
+      const { lane = 0, position = 0 } = placed.batch.messages[index] ?? {};
+      resolve({ lane, position, duplicate: false });
+    });
   }
 
   /** A batch that the database refused is replayed one by one, in order: only the culprit is refused. */
-  private async afterFailure(failed: readonly Waiting[], error: unknown): Promise<void> {
-    const refused = error instanceof HoldfastError && error.code === "DATABASE_REFUSED";
-    if (!refused || failed.length === 1) {
-      for (const { reject } of failed) reject(error);
-      return;
+  private async replay(refused: readonly Waiting[]): Promise<void> {
+    for (const [index, one] of refused.entries()) {
+      const next = refused.slice(index + 1);
+      try {
+        await this.commit([one], next);
+      } catch (error) {
+        this.appender.free(messagesOf(next));
+        for (const { reject } of next) reject(error);
+        throw error;
+      }
     }
-    for (const one of failed) await this.takeIn([one]);
   }
 
-  /** An outcome that is unknown is asked for again, with the same places: what is there already is not added again. */
+  /**
+   * An outcome that is unknown is asked for again, with the same places: what is there already is not added again. Whatever
+   * is answered after that, it stays unknown, unless it is that all of it is there.
+   */
   private async append({ batch }: PlacedBatch): Promise<void> {
     const { book, fence } = this.parts;
+    let unknown: unknown = null;
     for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
         const added = await book.append(fence, batch);
-        invariant(pauseMs > 10 || added === batch.messages.length, "places in a lane were given twice");
+        invariant(unknown !== null || added === batch.messages.length, "places in a lane were given twice");
         return;
       } catch (error) {
-        const passes =
-          error instanceof HoldfastError && (error.code === "UNKNOWN_OUTCOME" || error.code === "DATABASE_AWAY");
-        if (!passes || this.ended !== null) throw error;
+        if (isFailure(error, "UNKNOWN_OUTCOME")) unknown = error;
+        const passes = isFailure(error, "UNKNOWN_OUTCOME") || isFailure(error, "DATABASE_AWAY");
+        if (!passes || this.ended !== null) throw unknown ?? error;
         await pause(this.parts.clock, pauseMs);
-        if (this.ended !== null) throw error;
+        if (this.ended !== null) throw unknown ?? error;
       }
     }
   }
@@ -187,13 +216,21 @@ export class Intake {
   }
 
   private async fail(looked: readonly Waiting[], error: unknown): Promise<void> {
-    if (error instanceof HoldfastError && error.code === "DATABASE_AWAY") {
+    if (isFailure(error, "DATABASE_AWAY")) {
       await pause(this.parts.clock, 100);
       return;
     }
     this.forget(looked);
     for (const { reject } of looked) reject(error);
   }
+}
+
+function messagesOf(waiting: readonly Waiting[]): readonly Incoming[] {
+  return waiting.map(({ message }) => message);
+}
+
+function isFailure(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code;
 }
 
 export function termEnded(queue: string): NotLeaderError {

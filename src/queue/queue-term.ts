@@ -81,6 +81,8 @@ export class QueueTerm {
   }
 
   private appended(): void {
+    // Lanes in doubt are held until they have been read again.
+    if (this.appender !== null && this.appender.doubts().length > 0) this.deliveries?.stop();
     this.redriving?.nudge();
     this.deliveries?.nudge();
     this.settling?.nudge();
@@ -114,6 +116,7 @@ export class QueueTerm {
     const deliveries = new Deliveries(parts, table, settling);
     this.settling = settling;
     this.deliveries = deliveries;
+    if (appender.doubts().length > 0) deliveries.stop(); // They came into doubt while the lanes were being read.
     const settled = settling.run();
     try {
       await deliveries.run();
@@ -135,10 +138,13 @@ export class QueueTerm {
     for (;;) {
       try {
         const { segment, quarantined } = await this.steering.alone(async () => {
+          const doubts = this.appender?.doubts() ?? [];
           const recovery = await book.recover(fence, order);
           for (const row of recovery.lanes) this.table.load(row);
+          this.appender?.resolve(doubts);
           return recovery;
         });
+        this.freed();
         if (quarantined > 0) {
           const many = new Error(`${quarantined} messages were in flight in too many crashes`);
           trouble("messages were put aside as dead letters", many);

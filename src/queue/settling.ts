@@ -32,6 +32,7 @@ export class Settling {
   private readonly changed: Signal;
   private pending = new Map<Lane, Progress>();
   private closing = false;
+  private lost = false;
 
   constructor(options: {
     readonly parts: QueueTermParts;
@@ -56,6 +57,7 @@ export class Settling {
     message: { readonly position: number; readonly segment: number },
     produced: readonly Incoming[],
   ): void {
+    if (this.lost) return;
     const progress = this.progressOf(lane, claim);
     progress.done = message.position;
     lane.reached = message.position;
@@ -66,6 +68,7 @@ export class Settling {
 
   /** Nothing more of this claim is worked on. */
   ended(lane: Lane, claim: number, head: Settlement["head"] = ready): void {
+    if (this.lost) return;
     const progress = this.progressOf(lane, claim);
     progress.head = head;
     progress.keeps = false;
@@ -115,9 +118,11 @@ export class Settling {
       if (placed !== null) this.appender.committed(placed);
       for (const progress of settled) this.adopt(progress);
     } catch (error) {
-      if (placed !== null) this.appender.givenUp(placed);
-      // Whatever became of it, the database knows: what it has not heard of is delivered again.
+      if (placed !== null) this.appender.doubt(placed);
+      // Whatever became of it, the database knows: what it has not heard of is delivered again. What comes after it is not
+      // heard of either, or it would be finished without what was produced before it.
       this.pending.clear();
+      this.lost = true;
       this.closing = true;
       this.failed(error);
     }
