@@ -81,7 +81,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
     this.queueBook = store.queue;
-    this.queues = new Queues(store.queue);
+    this.queues = new Queues(store.queue, store.queueView);
     this.roles = new RoleBook({
       store,
       clock,

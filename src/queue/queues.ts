@@ -1,5 +1,6 @@
 import { HoldfastError } from "../errors.js";
 import type { LaneName, LaneRow, QueueBook } from "../store/queue-contract.js";
+import type { QueueView } from "../store/queue-view-contract.js";
 import { setPaused, skipHead } from "./lane-steering.js";
 import type { Redriven } from "./redriving.js";
 
@@ -14,11 +15,14 @@ export interface MadeQueue {
 
 /** The queues that were made in this process, and what can be done from here to those that were made elsewhere. */
 export class Queues {
+  /** What can be seen of all queues, from here as from anywhere. */
+  readonly view: QueueView;
   private readonly book: QueueBook;
   private readonly made = new Map<string, MadeQueue>();
 
-  constructor(book: QueueBook) {
+  constructor(book: QueueBook, view: QueueView) {
     this.book = book;
+    this.view = view;
   }
 
   /** Two of one name would both work on it when this node leads. */

@@ -10,6 +10,7 @@ import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "..
 import type { FenceToken } from "./fence-token.js";
 import type { Page } from "./page.js";
 import type { QueueBook } from "./queue-contract.js";
+import type { QueueView } from "./queue-view-contract.js";
 
 export type { FenceToken, Page };
 
@@ -25,6 +26,7 @@ export interface Store<Tx> extends ElectionSessions {
   readonly access: AccessBook;
   readonly snapshots: SnapshotBook;
   readonly queue: QueueBook;
+  readonly queueView: QueueView;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */

@@ -34,7 +34,7 @@ export interface MemoryLane {
   busy: boolean;
 }
 
-type MemoryLetter = DeadLetterWithBody & { readonly queue: string };
+export type MemoryLetter = DeadLetterWithBody & { readonly queue: string };
 
 /** What the queues of one database in memory hold. Every method is done at once, and either does all of it or nothing. */
 export class MemoryQueueTables {
@@ -129,21 +129,18 @@ export class MemoryQueueTables {
   /** Answers with how many it added. */
   append(batch: AppendBatch): number {
     this.requirePlaces(batch);
-    let added = 0;
     const { queue, segment, messages, waking } = batch;
+    if (messages.some(({ lane, position }) => this.lanes.get(lane)?.messages.has(position))) return 0;
     for (const { lane: id, position, key, headers, body } of messages) {
       const lane = this.lanes.get(id) as MemoryLane;
-      if (!lane.messages.has(position)) {
-        const kept = { headers: headers === null ? null : { ...headers }, body: Buffer.from(body) };
-        lane.messages.set(position, { lane: id, position, segment, key, at: this.now(), ...kept });
-        lane.newest = Math.max(lane.newest, position);
-        added += 1;
-      }
+      const kept = { headers: headers === null ? null : { ...headers }, body: Buffer.from(body) };
+      lane.messages.set(position, { lane: id, position, segment, key, at: this.now(), ...kept });
+      lane.newest = Math.max(lane.newest, position);
       const keys = this.keysOf(queue);
       if (key !== null && !keys.has(key)) keys.set(key, { lane: id, position, segment });
     }
     if (messages.length > 0) for (const lane of this.lanesNamed(waking)) lane.busy = true;
-    return added;
+    return messages.length;
   }
 
   findKey(queue: string, key: string): MessagePlace | undefined {

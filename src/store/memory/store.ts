@@ -19,10 +19,12 @@ import type {
   WitnessSession,
 } from "../contract.js";
 import type { QueueBook } from "../queue-contract.js";
+import type { QueueView } from "../queue-view-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
 import type { MemoryDatabase } from "./database.js";
 import { MemoryQueueBook } from "./queue-book.js";
+import { memoryQueueView } from "./queue-view.js";
 import { MemoryRegistry } from "./registry.js";
 
 /** What a fenced function gets from the store in memory: a list of things to do if, and only if, it commits. */
@@ -37,6 +39,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly access: AccessBook;
   readonly snapshots: SnapshotBook;
   readonly queue: QueueBook;
+  readonly queueView: QueueView;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
 
@@ -52,6 +55,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
       () => shared.database.now(),
       (fence, fn) => this.transaction(fence, fn),
     );
+    this.queueView = memoryQueueView(shared.queues, () => shared.database.now());
   }
 
   async prepare(): Promise<void> {

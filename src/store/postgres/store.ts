@@ -19,6 +19,7 @@ import type {
   WitnessSession,
 } from "../contract.js";
 import type { QueueBook } from "../queue-contract.js";
+import type { QueueView } from "../queue-view-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
@@ -27,6 +28,7 @@ import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
 import { noTimeout, type Questions, questionsOver } from "./questions.js";
 import { PostgresQueueBook } from "./queue-book.js";
+import { queueView } from "./queue-view.js";
 import { PostgresRegistry } from "./registry.js";
 import { type LeaseJson, readLease } from "./replies.js";
 import { requestBook } from "./request-book.js";
@@ -66,6 +68,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly access: AccessBook;
   readonly snapshots: SnapshotBook;
   readonly queue: QueueBook;
+  readonly queueView: QueueView;
   private readonly questions: Questions;
   private witness: PostgresWitnessSession | null = null;
 
@@ -78,6 +81,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.requests = requestBook(this.questions, options.node);
     this.access = accessBook(this.questions, options.node.nodeId);
     this.snapshots = snapshotBook(this.questions, options.node.nodeId);
+    this.queueView = queueView(this.questions);
     this.queue = new PostgresQueueBook(this.questions, (fence, fn) => this.transaction(fence, fn));
   }
 

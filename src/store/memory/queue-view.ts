@@ -1,0 +1,85 @@
+import type { LaneState, QueueView, SeenLane, SeenLetter } from "../queue-view-contract.js";
+import { pageOf } from "./books.js";
+import type { MemoryLane, MemoryLetter, MemoryQueueTables } from "./queue-tables.js";
+
+/** What operators see of the queues in memory. */
+export function memoryQueueView(tables: MemoryQueueTables, now: () => number): QueueView {
+  const roleOf = (queue: string): string | undefined => tables.queues.get(queue)?.role;
+
+  const seenLane = (lane: MemoryLane): SeenLane => {
+    const { tail, waitMs, attempts, reclaims, paused, blocked, lastError } = tables.row(lane);
+    const { queue, stage, name, done } = lane;
+    const at = lane.messages.get(done + 1)?.at;
+    return {
+      id: `${lane.id}`,
+      queue,
+      role: roleOf(queue) ?? "",
+      stage,
+      lane: name,
+      depth: tail - done,
+      oldestMs: at === undefined ? null : now() - at,
+      state: stateOf(lane, tail, waitMs),
+      attempts,
+      reclaims,
+      waitMs,
+      paused,
+      blocked,
+      lastError,
+    };
+  };
+
+  const seenLetter = ({ body, headers: _headers, ...letter }: MemoryLetter): SeenLetter => ({
+    ...letter,
+    role: roleOf(letter.queue) ?? "",
+    size: body.length,
+  });
+
+  const knownLetters = (): MemoryLetter[] => tables.deadLetters.filter(({ queue }) => roleOf(queue) !== undefined);
+
+  return {
+    lanes: async ({ state, after = "0", limit, ...filter }) => {
+      const lanes = [...tables.lanes.values()].filter(
+        ({ id, queue }) => id > Number(after) && roleOf(queue) !== undefined,
+      );
+      const seen = lanes.map(seenLane).filter((lane) => fits(lane, filter) && (state ?? lane.state) === lane.state);
+      return await Promise.resolve(seen.slice(0, limit));
+    },
+    deadLetters: async ({ before, limit, ...filter }) => {
+      const letters = knownLetters().filter((letter) => fits(letter, filter));
+      const page = before === undefined ? { limit } : { limit, before };
+      return await Promise.resolve(pageOf(letters, page).map(seenLetter));
+    },
+    deadLetter: async (id) => {
+      const found = knownLetters().find((letter) => letter.id === id);
+      return await Promise.resolve(found === undefined ? null : seenLetter(found));
+    },
+    deadLetterBody: async (id) => {
+      const found = tables.deadLetters.find((letter) => letter.id === id);
+      return await Promise.resolve(
+        found === undefined ? null : { headers: found.headers, body: Buffer.from(found.body) },
+      );
+    },
+    oldestMs: async (queue) => {
+      const ages = tables.lanesOf(queue).flatMap((lane) => (lane.busy ? (seenLane(lane).oldestMs ?? []) : []));
+      return await Promise.resolve(ages.length === 0 ? null : Math.max(...ages));
+    },
+  };
+}
+
+function stateOf(lane: MemoryLane, tail: number, waitMs: number): LaneState {
+  if (lane.blocked) return "blocked";
+  if (lane.paused) return "paused";
+  if (lane.claimed > lane.done) return "in_flight";
+  if (tail === lane.done) return "idle";
+  return waitMs > 0 ? "waiting" : "ready";
+}
+
+interface Named {
+  readonly queue: string;
+  readonly stage: string;
+  readonly lane: string;
+}
+
+function fits(row: Named, { queue, stage, lane }: { readonly [Name in keyof Named]?: string | undefined }): boolean {
+  return (queue ?? row.queue) === row.queue && (stage ?? row.stage) === row.stage && (lane ?? row.lane) === row.lane;
+}
