@@ -140,7 +140,7 @@ export class Deliveries {
       // A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile
       // (R10): nothing may run beside it.
       if (result.kind !== "done") await result.stillRunning;
-      if (result.kind === "abandoned") return;
+      if (result.kind === "abandoned") break; // It goes back: left in flight, it would count as a crash.
       if (result.kind === "failed") {
         this.settling.ended(lane, claim, headOutcome({ attempts, error: result.error }, rules, this.parts.random()));
         return;
