@@ -18,8 +18,10 @@ export class LaneTable {
     const known = this.byId.get(row.id);
     const fresh = laneOf(row, this.now());
     if (known !== undefined) {
-      // What was taken in by this term is known here before a reading shows it: positions are never given twice.
-      Object.assign(known, { ...fresh, tail: Math.max(known.tail, fresh.tail), appending: known.appending });
+      // What was taken in by this term is known here before a reading shows it: positions are never given twice. And what was
+      // asked to be put to rest may come to rest after it was read.
+      const { appending, atRest } = known;
+      Object.assign(known, { ...fresh, tail: Math.max(known.tail, fresh.tail), appending, atRest });
       this.touch(known);
       return known;
     }

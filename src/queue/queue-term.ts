@@ -187,7 +187,8 @@ export class QueueTerm {
   private async sweep(): Promise<void> {
     const { book, fence, settings } = this.parts;
     const swept = await book.sweep(fence, settings.name);
-    for (const row of swept) this.table.load(row);
+    // Whoever still works on a lane here finds its claim gone, and then all lanes are read. Until then nobody else may (G5).
+    for (const row of swept) if (this.table.get(row.id)?.inFlight !== true) this.table.load(row);
     if (swept.length > 0) this.deliveries?.nudge();
     await this.rest();
     if (settings.retentionMs !== null) {
@@ -203,13 +204,13 @@ export class QueueTerm {
       .filter((lane) => lane.tail === lane.done && !lane.inFlight && !lane.appending && !lane.atRest)
       .slice(0, restBatch);
     if (idle.length === 0) return;
-    for (const lane of idle) lane.appending = true;
+    // Before it is known to be so: a reply that is lost says nothing, and the commit may come later still.
+    for (const lane of idle) Object.assign(lane, { appending: true, atRest: true });
     try {
       await book.rest(
         fence,
         idle.map(({ id }) => id),
       );
-      for (const lane of idle) lane.atRest = true;
     } finally {
       for (const lane of idle) lane.appending = false;
       this.freed();

@@ -19,7 +19,7 @@ export interface Lane {
   inFlight: boolean;
   /** An append to it is under way: the next one has to wait, or commits could overtake each other and leave a gap. */
   appending: boolean;
-  /** The database says that a new leader need not look at it. */
+  /** The database says that a new leader need not look at it, or may come to say so: the next append has to wake it. */
   atRest: boolean;
 }
 
