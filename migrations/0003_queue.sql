@@ -127,6 +127,44 @@ begin
 end
 $$;
 
+-- What became of claims, for many lanes at once: an object for each in p_settlements. Answers with the lanes whose claim is
+-- another by now; where p_all, nothing is then settled at all.
+create function :"schema".settle_lanes(p_settlements json, p_epoch bigint, p_all boolean) returns jsonb
+language plpgsql as $$
+declare
+  v_gone jsonb;
+begin
+  with told as (
+    select * from json_to_recordset(p_settlements) x(
+      lane bigint, claim bigint, done bigint, segment integer, attempts integer, wait_ms bigint, error text, blocked boolean,
+      keeps boolean)
+  ), settled as (
+    update :"schema".lanes l set
+      done = greatest(l.done, x.done), done_segment = coalesce(x.segment, l.done_segment),
+      claimed = case when x.keeps then l.claimed else x.done end,
+      claim = case when x.keeps then l.claim else 0 end,
+      leased_until = case when x.keeps then l.leased_until end,
+      attempts = coalesce(x.attempts, case when x.done > l.done then 0 else l.attempts end),
+      reclaims = case when x.done > l.done then 0 else l.reclaims end,
+      wait_until = clock_timestamp() + x.wait_ms * interval '1 millisecond',
+      last_error = coalesce(x.error, case when x.done > l.done then null else l.last_error end),
+      blocked = coalesce(x.blocked, false)
+    from told x
+    where l.id = x.lane and l.claim = x.claim and l.claim_epoch = p_epoch and x.done between l.done and l.claimed
+    returning l.id
+  )
+  select coalesce(jsonb_agg(x.lane), '[]') into v_gone from told x where x.lane not in (select id from settled);
+  if p_all and v_gone <> '[]' then
+    -- What a claim that is gone has produced, its successor will produce too.
+    raise exception using errcode = 'HF010', message = 'claims are gone', detail = v_gone;
+  end if;
+  perform :"schema".bury_head(x.lane, x.error, x.attempts)
+  from json_to_recordset(p_settlements) x(lane bigint, attempts integer, error text, dead boolean)
+  where x.dead and not v_gone @> to_jsonb(x.lane);
+  return v_gone;
+end
+$$;
+
 -- An operator gives up on a head that holds its lane. Not fenced: the row itself says that no leader works on it, and while it
 -- is blocked none begins to. Null where there is no such lane.
 create function :"schema".skip_head(p_queue text, p_stage text, p_name text) returns jsonb

@@ -18,8 +18,8 @@ export interface QueueBook {
   /** Makes lanes exist, and tells where each of them stands. */
   openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[]): Promise<readonly LaneRow[]>;
   /**
-   * Takes messages in, at the positions given, and answers with how many it added. Asked again with the same ones, it adds
-   * nothing: an unknown outcome is asked for again.
+   * Takes messages in, at the positions given, all or none, and answers with how many. Asked again with the same ones, it adds
+   * none: an unknown outcome is asked for again.
    */
   append(fence: FenceToken, batch: AppendBatch): Promise<number>;
   /** Which of these keys are taken in, and where: such a message is not taken in again. */

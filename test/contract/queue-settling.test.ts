@@ -157,6 +157,7 @@ describe.each([
       reclaims: 0,
       diedAt: expect.any(Number),
       redrivenAt: null,
+      redrivenTo: null,
     };
     const [found] = await book.deadLetters(queue, { limit: 10 });
     expect(found).toEqual({ ...letter, id: expect.any(String) });

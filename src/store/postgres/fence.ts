@@ -56,7 +56,7 @@ const processNonce = randomBytes(8).toString("hex");
 let transactions = 0;
 
 /** Names the fence and this very transaction: what \`protect\` captures, and the nonce. */
-function nextStamp({ role, epoch }: FenceToken): string {
+export function nextStamp({ role, epoch }: FenceToken): string {
   transactions += 1;
   return `${role}=${epoch}=${processNonce}-${transactions}`;
 }
@@ -83,13 +83,13 @@ async function commit(client: pg.ClientBase, assertAndCommit: string, { role, ep
   }
 }
 
-function rolledBack(cause?: unknown): HoldfastError {
+export function rolledBack(cause?: unknown): HoldfastError {
   const message = "The transaction was rolled back: one of its statements had failed before the function returned.";
   return new HoldfastError("DATABASE_REFUSED", message, { cause });
 }
 
 /** What went wrong with the fence is ours to say; what the user's own statements caused is passed on as it came. */
-function commitError(error: unknown, role: string, epoch: bigint): unknown {
+export function commitError(error: unknown, role: string, epoch: bigint): unknown {
   const state = sqlStateOf(error);
   if (state === null || state.startsWith("57P") || state.startsWith("08")) {
     return new HoldfastError(
@@ -107,7 +107,7 @@ function commitError(error: unknown, role: string, epoch: bigint): unknown {
   return state.startsWith("HF") ? toHoldfastError(error, "committing a fenced transaction") : error;
 }
 
-async function rollback(client: pg.ClientBase): Promise<boolean> {
+export async function rollback(client: pg.ClientBase): Promise<boolean> {
   try {
     await client.query("rollback");
     return true;

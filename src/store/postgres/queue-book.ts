@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { HoldfastError } from "../../errors.js";
 import type { FenceToken, Page } from "../contract.js";
 import {
   type AppendBatch,
@@ -25,10 +24,9 @@ import {
   readDeadLetter,
   readHead,
   readLane,
-  readMessage,
-  toColumns,
 } from "./queue-rows.js";
 import { queueStatements } from "./queue-statements.js";
+import { type FencedMessage, placesTaken, QueueTraffic } from "./queue-traffic.js";
 import { toHoldfastError } from "./sql-errors.js";
 
 type Fenced = <Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>) => Promise<Result>;
@@ -37,37 +35,14 @@ type Fenced = <Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Res
 export class PostgresQueueBook implements QueueBook {
   private readonly questions: Questions;
   private readonly fenced: Fenced;
+  private readonly traffic: QueueTraffic;
   private readonly sql: ReturnType<typeof queueStatements>;
 
-  constructor(questions: Questions, fenced: Fenced) {
+  constructor(questions: Questions, fenced: Fenced, send: FencedMessage) {
     this.questions = questions;
     this.fenced = (fence, fn) => write(fenced, fence, fn);
     this.sql = queueStatements(questions.schema);
-  }
-
-  private async appendIn(tx: pg.ClientBase, batch: AppendBatch, epoch: bigint): Promise<number> {
-    const { queue, segment, messages, waking } = batch;
-    if (messages.length === 0) return 0;
-    // G4, R2: inside the transaction, or a setting of the role or the database would win.
-    await tx.query("set local synchronous_commit = on");
-    const { rowCount } = await tx.query({
-      name: "holdfast_append",
-      text: this.sql.append,
-      values: [...toColumns(messages), segment, epoch.toString()],
-    });
-    const keyed = messages.filter(({ key }) => key !== null);
-    if (keyed.length > 0) {
-      const columns = [keyed.map(({ key }) => key), keyed.map(({ lane }) => lane), keyed.map((m) => m.position)];
-      await tx.query(this.sql.appendKeys, [queue, segment, ...columns]);
-    }
-    if (waking.length > 0) await tx.query(this.sql.wake, [waking]);
-    return rowCount ?? 0;
-  }
-
-  /** For what is written with something else: all of it finds its place, or the transaction ends. */
-  private async appendAll(tx: pg.ClientBase, batch: AppendBatch, epoch: bigint): Promise<void> {
-    if ((await this.appendIn(tx, batch, epoch)) === batch.messages.length) return;
-    throw placesTaken();
+    this.traffic = new QueueTraffic(questions.schema, send);
   }
 
   async recover(fence: FenceToken, { queue, maxReclaims, own }: RecoverOrder): Promise<Recovery> {
@@ -93,7 +68,7 @@ export class PostgresQueueBook implements QueueBook {
   }
 
   async append(fence: FenceToken, batch: AppendBatch): Promise<number> {
-    return await this.fenced(fence, async (tx) => await this.appendIn(tx, batch, fence.epoch));
+    return await named(this.traffic.append(fence, batch));
   }
 
   async findKeys(queue: string, keys: readonly string[]) {
@@ -106,45 +81,11 @@ export class PostgresQueueBook implements QueueBook {
   }
 
   async claim(fence: FenceToken, order: ClaimOrder): Promise<readonly StoredMessage[]> {
-    const { claim, leaseMs, wishes } = order;
-    return await this.fenced(fence, async (tx) => {
-      // Lost with the server, a claim is found in no lane, and nothing was handed out by a process that is still there.
-      await tx.query("set local synchronous_commit = off");
-      const { rows } = await tx.query<MessageJson & { body: Buffer }>({
-        name: "holdfast_claim",
-        text: this.sql.claim,
-        values: [
-          wishes.map(({ lane }) => lane),
-          wishes.map(({ limit }) => limit),
-          claim,
-          fence.epoch.toString(),
-          Math.ceil(leaseMs),
-        ],
-      });
-      return rows.map(readMessage);
-    });
+    return await named(this.traffic.claim(fence, order));
   }
 
   async settle(fence: FenceToken, settlements: readonly Settlement[], produced: AppendBatch | null) {
-    return await this.fenced(fence, async (tx) => {
-      // Lost with the server, it is done again: delivery is at least once. What was taken in is another matter (append).
-      if (produced === null) await tx.query("set local synchronous_commit = off");
-      const { rows } = await tx.query<{ id: string }>({
-        name: "holdfast_settle",
-        text: this.sql.settle,
-        values: [...settlementColumns(settlements), fence.epoch.toString()],
-      });
-      const settled = new Set(rows.map(({ id }) => Number(id)));
-      const gone = settlements.map(({ lane }) => lane).filter((lane) => !settled.has(lane));
-      // What a claim that is gone has produced, its successor will produce too.
-      if (produced !== null && gone.length > 0) throw new Undone(gone);
-      for (const { lane, head } of settlements) {
-        if (head.kind !== "dead" || !settled.has(lane)) continue;
-        await tx.query(this.sql.bury, [lane, storable(head.error), head.attempts]);
-      }
-      if (produced !== null) await this.appendAll(tx, produced, fence.epoch);
-      return gone;
-    });
+    return await named(this.traffic.settle(fence, settlements, produced));
   }
 
   async renew(fence: FenceToken, lanes: readonly number[], leaseMs: number): Promise<void> {
@@ -264,6 +205,14 @@ export class PostgresQueueBook implements QueueBook {
   }
 }
 
+async function named<Result>(asked: Promise<Result>): Promise<Result> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw toHoldfastError(error, "writing to the queue");
+  }
+}
+
 /** Ends a transaction so that nothing of it is left, with an answer. */
 class Undone extends Error {
   readonly answer: unknown;
@@ -289,14 +238,7 @@ async function write<Result>(
   }
 }
 
-function placesTaken(): HoldfastError {
-  return new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
-}
-
 const isLetterId = (id: string): boolean => /^\d{1,18}$/.test(id);
-
-/** What a handler threw may hold anything; a text of the database holds no zero. */
-const storable = (error: string): string => error.replaceAll("\0", "\uFFFD");
 
 interface RecoveryJson {
   readonly role: string;
@@ -309,19 +251,4 @@ interface RecoveryJson {
 async function openSegment(tx: pg.ClientBase, text: string, queue: string): Promise<number> {
   const { rows } = await tx.query<{ segment: number }>(text, [queue]);
   return rows[0]?.segment ?? 0;
-}
-
-function settlementColumns(settlements: readonly Settlement[]): readonly unknown[] {
-  const waits = settlements.map(({ head }) => (head.kind === "retry" ? Math.ceil(head.waitMs) : null));
-  return [
-    settlements.map(({ lane }) => lane),
-    settlements.map(({ claim }) => claim),
-    settlements.map(({ done }) => done),
-    settlements.map(({ doneSegment }) => doneSegment),
-    settlements.map(({ head }) => (head.kind === "ready" ? null : head.attempts)),
-    waits,
-    settlements.map(({ head }) => (head.kind === "ready" ? null : storable(head.error))),
-    settlements.map(({ head }) => head.kind === "blocked"),
-    settlements.map(({ keeps }) => keeps),
-  ];
 }

@@ -1,6 +1,6 @@
-import type { DeadLetter, LaneRow, MessageHead, NewMessage, StoredMessage } from "../queue-contract.js";
+import type { DeadLetter, LaneRow, MessageHead } from "../queue-contract.js";
 
-/** How the rows of the queue read in TypeScript, and how a batch of messages is written. Positions stay below 2^53. */
+/** How the rows of the queue read in TypeScript. Positions stay below 2^53. */
 
 export interface LaneJson {
   id: number;
@@ -28,11 +28,6 @@ export interface MessageJson {
   key: string | null;
   headers: Record<string, string> | null;
   at: number;
-}
-
-export function readMessage(json: MessageJson & { body: Buffer }): StoredMessage {
-  const { lane, position, ...rest } = json;
-  return { ...rest, lane: Number(lane), position: Number(position) };
 }
 
 export function readHead(json: MessageJson & { size: number }): MessageHead {
@@ -64,30 +59,4 @@ export function readDeadLetter(json: DeadLetterJson): DeadLetter {
     redrivenAt: redriven_at,
     redrivenTo: redriven_to === null ? null : Number(redriven_to),
   };
-}
-
-/**
- * A batch as parameters. All bodies travel as one value in binary, with where each begins: an array of them would be written
- * as text, twice as long and escaped.
- */
-export function toColumns(messages: readonly NewMessage[]): readonly unknown[] {
-  const lanes: number[] = [];
-  const positions: number[] = [];
-  const keys: (string | null)[] = [];
-  const headers: (string | null)[] = [];
-  const starts: number[] = [];
-  const lengths: number[] = [];
-  const bodies: Buffer[] = [];
-  let start = 1;
-  for (const message of messages) {
-    lanes.push(message.lane);
-    positions.push(message.position);
-    keys.push(message.key);
-    headers.push(message.headers === null ? null : JSON.stringify(message.headers));
-    starts.push(start);
-    lengths.push(message.body.length);
-    bodies.push(message.body);
-    start += message.body.length;
-  }
-  return [lanes, positions, keys, headers, starts, lengths, Buffer.concat(bodies)];
 }

@@ -20,65 +20,14 @@ export function queueStatements(schema: string) {
       )
       select ${schema}.lane_view(made) as lane from made`,
 
-    append: `
-      insert into ${schema}.messages (segment, lane, position, epoch, key, headers, body)
-      select $8, x.lane, x.position, $9, x.key, x.headers::jsonb, substr($7::bytea, x.start, x.length)
-      from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::integer[], $6::integer[])
-        x(lane, position, key, headers, start, length)
-      on conflict do nothing`,
-    appendKeys: `
-      insert into ${schema}.message_keys (queue, segment, key, lane, position)
-      select $1, $2, x.key, x.lane, x.position from unnest($3::text[], $4::bigint[], $5::bigint[]) x(key, lane, position)
-      on conflict do nothing`,
     wake: `update ${schema}.lanes set busy = true where id = any ($1)`,
     findKeys: `select key, lane::text, position::text from ${schema}.message_keys where queue = $1 and key = any ($2)`,
 
-    // The contiguous prefix of each lane, by the index on (lane, position), from what the row says is finished. Whoever has
-    // something in flight, is paused or blocked gets nothing: a head that waits holds its lane.
-    claim: `
-      with free as (
-        select l.id, l.done, l.done_segment, w.most
-        from unnest($1::bigint[], $2::integer[]) w(id, most) join ${schema}.lanes l using (id)
-        where l.claimed = l.done and not l.paused and not l.blocked
-          and (l.wait_until is null or l.wait_until <= clock_timestamp())
-      ), found as (
-        select m.* from free f cross join lateral (
-          select
-            m.lane, m.position, m.segment, m.key, m.headers, m.at, m.body, row_number() over (order by m.position) as place
-          from ${schema}.messages m
-          where m.lane = f.id and m.segment >= f.done_segment and m.position between f.done + 1 and f.done + f.most
-        ) m
-        where m.position = f.done + m.place -- Never past a gap: a lane that has one stands still.
-      ), claimed as (
-        update ${schema}.lanes l set
-          claimed = x.last, claim = $3, claim_epoch = $4, wait_until = null,
-          leased_until = clock_timestamp() + $5 * interval '1 millisecond'
-        from (select lane, max(position) as last from found group by lane) x
-        where l.id = x.lane
-      )
-      select ${message}, m.body from found m order by m.lane, m.position`,
-
-    settle: `
-      update ${schema}.lanes l set
-        done = greatest(l.done, x.done), done_segment = coalesce(x.segment, l.done_segment),
-        claimed = case when x.keeps then l.claimed else x.done end,
-        claim = case when x.keeps then l.claim else 0 end,
-        leased_until = case when x.keeps then l.leased_until end,
-        attempts = coalesce(x.attempts, case when x.done > l.done then 0 else l.attempts end),
-        reclaims = case when x.done > l.done then 0 else l.reclaims end,
-        wait_until = clock_timestamp() + x.wait_ms * interval '1 millisecond',
-        last_error = coalesce(x.error, case when x.done > l.done then null else l.last_error end),
-        blocked = x.blocked
-      from unnest(
-          $1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::integer[], $6::integer[], $7::text[], $8::boolean[],
-          $9::boolean[])
-        x(lane, claim, done, segment, attempts, wait_ms, error, blocked, keeps)
-      where l.id = x.lane and l.claim = x.claim and l.claim_epoch = $10 and x.done between l.done and l.claimed
-      returning l.id::text`,
-    bury: `select ${schema}.bury_head($1, $2, $3)`,
     renew: `
       update ${schema}.lanes set leased_until = clock_timestamp() + $2 * interval '1 millisecond'
-      where id = any ($1) and claimed > done and claim_epoch = $3`,
+      where id in (
+        -- One that is being settled at this moment is renewed the next time: neither waits for the other.
+        select id from ${schema}.lanes where id = any ($1) and claimed > done and claim_epoch = $3 for update skip locked)`,
     sweep: `
       update ${schema}.lanes l set claimed = done, claim = 0, leased_until = null
       where queue = $1 and busy and claimed > done and leased_until < clock_timestamp()

@@ -14,6 +14,8 @@ export const sqlState = {
   noLeader: "HF007",
   nodeGone: "HF008",
   tokenNameTaken: "HF009",
+  claimGone: "HF010",
+  uniqueViolation: "23505",
   serializationFailure: "40001",
   lockNotAvailable: "55P03",
   readOnly: "25006",

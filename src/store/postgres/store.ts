@@ -23,6 +23,7 @@ import type { QueueView } from "../queue-view-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
+import { fencedMessage, type MessageReply, type TransactionMessage } from "./fenced-message.js";
 import { ensureLeaseRow } from "./lease-row.js";
 import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
@@ -82,7 +83,11 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.access = accessBook(this.questions, options.node.nodeId);
     this.snapshots = snapshotBook(this.questions, options.node.nodeId);
     this.queueView = queueView(this.questions);
-    this.queue = new PostgresQueueBook(this.questions, (fence, fn) => this.transaction(fence, fn));
+    this.queue = new PostgresQueueBook(
+      this.questions,
+      (fence, fn) => this.transaction(fence, fn),
+      (fence, message) => this.message(fence, message),
+    );
   }
 
   async prepare(): Promise<void> {
@@ -155,9 +160,17 @@ export class PostgresStore implements Store<pg.ClientBase> {
   }
 
   transaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
-    const run = (key: string): Promise<Result> => fencedTransaction(this.pool, this.schema, { fence, key }, fn);
-    const key = this.fenceKeys.get(fence.role);
-    return key === undefined ? this.readFenceKey(fence.role).then(run) : run(key);
+    return this.withFenceKey(fence.role, (key) => fencedTransaction(this.pool, this.schema, { fence, key }, fn));
+  }
+
+  /** The same, for what can be sent in one message. */
+  private message(fence: FenceToken, message: TransactionMessage): Promise<MessageReply> {
+    return this.withFenceKey(fence.role, (key) => fencedMessage(this.pool, this.schema, { fence, key }, message));
+  }
+
+  private withFenceKey<Result>(role: Role, run: (key: string) => Promise<Result>): Promise<Result> {
+    const key = this.fenceKeys.get(role);
+    return key === undefined ? this.readFenceKey(role).then(run) : run(key);
   }
 
   /** A role's key never changes; once read, it saves every transaction a look at the row. */

@@ -1,0 +1,103 @@
+import pg from "pg";
+import { HoldfastError } from "../../errors.js";
+import type { FenceToken } from "../contract.js";
+import { commitError, nextStamp, rollback, rolledBack } from "./fence.js";
+import { toHoldfastError } from "./sql-errors.js";
+
+/** Statements that need no answer from one another. Their values are in their texts, so each has to be a literal. */
+export interface TransactionMessage {
+  readonly statements: readonly string[];
+  /** The data of the one statement that is a `COPY ... FROM STDIN`. */
+  readonly copyIn?: Buffer;
+}
+
+export interface MessageReply {
+  readonly results: readonly pg.QueryResult[];
+  /** What a `COPY ... TO STDOUT` sent, a row each. */
+  readonly copied: readonly Buffer[];
+}
+
+/**
+ * R8 in one round trip: a whole transaction in one message, from BEGIN to the assert and COMMIT. The server stops at the first
+ * statement of a message that fails, so none of them can commit by itself when BEGIN does; and a pooler that hands out
+ * connections by the transaction has nothing to get in between.
+ *
+ * As COMMIT is on its way from the start, a reply that is lost always leaves the outcome unknown.
+ */
+export async function fencedMessage(
+  pool: pg.Pool,
+  quotedSchema: string,
+  { fence, key }: { readonly fence: FenceToken; readonly key: string },
+  { statements, copyIn }: TransactionMessage,
+): Promise<MessageReply> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw toHoldfastError(error, "starting a fenced transaction");
+  });
+  const { role, epoch } = fence;
+  const stamp = nextStamp(fence);
+  const text = [
+    "begin",
+    `set local holdfast.fence = '${stamp}'`,
+    ...statements,
+    `call ${quotedSchema}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}')`,
+    "commit",
+  ].join(";\n");
+  let broken = false;
+  const onError = (): void => {
+    broken = true;
+  };
+  client.on("error", onError);
+  try {
+    const reply = await send(client, text, copyIn ?? null);
+    if (reply.results.at(-1)?.command !== "COMMIT") throw rolledBack();
+    return reply;
+  } catch (error) {
+    const told = error instanceof HoldfastError ? error : commitError(error, role, epoch);
+    if (told instanceof HoldfastError && told.code === "UNKNOWN_OUTCOME") broken = true;
+    else if (!broken) broken = !(await rollback(client));
+    throw told;
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
+}
+
+function send(client: pg.ClientBase, text: string, copyIn: Buffer | null): Promise<MessageReply> {
+  return new Promise((resolve, reject) => {
+    const query = new CopyingQuery(text, copyIn, (error, results) => {
+      if (error) reject(error);
+      else resolve({ results: Array.isArray(results) ? results : [results], copied: query.copied });
+    });
+    client.query(query);
+  });
+}
+
+interface CopyConnection {
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+  sendCopyFail(reason: string): void;
+}
+
+type Reply = (error: Error | null | undefined, results: pg.QueryResult | pg.QueryResult[]) => void;
+
+/** The driver's own query, which knows what COPY is but not what to do about it. */
+class CopyingQuery extends pg.Query {
+  readonly copied: Buffer[] = [];
+  private readonly copyIn: Buffer | null;
+
+  constructor(text: string, copyIn: Buffer | null, reply: Reply) {
+    super(text, reply as never);
+    this.copyIn = copyIn;
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    if (this.copyIn === null) return connection.sendCopyFail("there is nothing to copy");
+    connection.sendCopyFromChunk(this.copyIn);
+    connection.endCopyFrom();
+  }
+
+  /** A row each (so says the protocol), in memory that the driver uses again. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    this.copied.push(Buffer.from(chunk));
+  }
+}
