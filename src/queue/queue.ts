@@ -182,16 +182,14 @@ export class Queue {
   }
 
   private async lead(term: QueueLeaderTerm): Promise<void> {
-    let failed: (error: unknown) => void = () => undefined;
-    const failure = new Promise<never>((_resolve, reject) => {
-      failed = reject;
-    });
-    failure.catch(() => undefined); // It may come after the end.
+    // A failure ends the work like the end of the term does, and is told when nothing of it runs any more: whoever goes on
+    // with the queue, be it this process in this very term, must not work beside it (G5).
+    const failure = new AbortController();
     const current = new QueueTerm({
       settings: this.settings,
       book: this.book,
       fence: term.fence,
-      signal: term.signal,
+      signal: AbortSignal.any([term.signal, failure.signal]),
       requireLeader: () => term.require(),
       handlers: this.handlers,
       clock: this.node.clock,
@@ -200,14 +198,15 @@ export class Queue {
         const reason = error instanceof Error ? error.message : String(error);
         this.node.log.warn({ queue: this.name, node_id: this.node.id, reason }, what);
       },
-      failed: (error) => failed(error),
+      failed: (error) => failure.abort(error),
     });
     this.current = current;
     try {
-      await Promise.race([current.run(), failure]);
+      await current.run();
     } finally {
       if (this.current === current) this.current = null;
     }
+    failure.signal.throwIfAborted();
   }
 }
 
