@@ -61,12 +61,16 @@ const commands = {
   writeUnderLastTerm: async ({ node }, { lane, segment, position }) => {
     const book = node.queueBook;
     const { fence } = lastTerm;
-    const message = { lane, position, key: null, headers: null, body: Buffer.from("0") };
-    const batch = { queue: options.name, segment, messages: [message], waking: [] };
+    const batchAt = (place) => {
+      const message = { lane, position: place, key: null, headers: null, body: Buffer.from("0") };
+      return { queue: options.name, segment, messages: [message], waking: [] };
+    };
     const settlement = { lane, claim: 0, done: 0, doneSegment: null, keeps: false, head: { kind: "ready" } };
     const wishes = [{ lane, limit: 1 }];
     return {
-      append: await outcomeOf(() => book.append(fence, batch)),
+      append: await outcomeOf(() => book.append(fence, batchAt(position))),
+      // What is there may be its own from before, or its successor's: only the fence can tell, so that must speak first.
+      appendWhereOneIs: await outcomeOf(() => book.append(fence, batchAt(1))),
       claim: await outcomeOf(() => book.claim(fence, { queue: options.name, claim: 1, leaseMs: 1_000, wishes })),
       settle: await outcomeOf(() => book.settle(fence, [settlement], null)),
     };
