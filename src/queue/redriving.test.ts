@@ -27,6 +27,7 @@ class Desk {
   answer: (order: RedriveOrder) => Promise<readonly string[]> = async ({ letters }) =>
     await Promise.resolve(letters.map(({ id }) => id));
   freed = 0;
+  readonly appender: Appender;
   readonly redriving: Redriving;
 
   constructor() {
@@ -40,7 +41,8 @@ class Desk {
     };
     const settings = { name: "orders", stages: ["in"] };
     const parts = { book, settings, clock: systemClock, signal: this.term.signal } as unknown as QueueTermParts;
-    this.redriving = new Redriving(parts, this.table, new Appender(parts, this.table, 7), () => {
+    this.appender = new Appender(parts, this.table, 7);
+    this.redriving = new Redriving(parts, this.table, this.appender, () => {
       this.freed += 1;
     });
   }
@@ -100,6 +102,18 @@ describe("redriving", () => {
     await expect(desk.redriving.redrive(["1"])).rejects.toMatchObject({ code: "REFUSED" });
     expect(desk.lane("x")).toMatchObject({ appending: false, tail: 5 });
     expect(desk.freed).toBe(2);
+  });
+
+  it("leaves its lanes to whoever reads them again, where an unknown outcome was refused afterwards", async () => {
+    const desk = new Desk();
+    let asked = 0;
+    desk.answer = async () => {
+      asked += 1;
+      return asked === 1 ? await unknown() : await Promise.reject(new HoldfastError("DATABASE_REFUSED", "no"));
+    };
+    await expect(desk.redriving.redrive(["1"])).rejects.toMatchObject({ code: "UNKNOWN_OUTCOME" });
+    expect([desk.lane("x").appending, desk.lane("y").appending]).toEqual([true, false]);
+    expect(desk.appender.doubts()).toEqual([desk.lane("x")]);
   });
 
   it("refuses what is not there, was redriven before, or has no stage any more, before anything is held", async () => {

@@ -1,4 +1,4 @@
-import { HoldfastError, NotLeaderError } from "../errors.js";
+import { type ErrorCode, HoldfastError, NotLeaderError } from "../errors.js";
 import type { DeadLetter, RedriveOrder } from "../store/queue-contract.js";
 import type { Appender, Incoming } from "./appender.js";
 import type { Lane } from "./core/lane.js";
@@ -82,7 +82,8 @@ export class Redriving {
       await this.write({ queue, segment, letters: places, waking });
       this.appender.committed(placed);
     } catch (error) {
-      this.appender.givenUp(placed);
+      if (isFailure(error, "UNKNOWN_OUTCOME")) this.appender.doubt(placed);
+      else this.appender.givenUp(placed);
       throw error;
     } finally {
       this.onFreed();
@@ -132,23 +133,31 @@ export class Redriving {
     }
   }
 
-  /** An outcome that is unknown is asked for again, with the same places: what is there already is not added again. */
+  /**
+   * An outcome that is unknown is asked for again, with the same places: what is there already is not added again. Whatever
+   * is answered after that, it stays unknown, unless it is that all of it is there.
+   */
   private async write(order: RedriveOrder): Promise<void> {
     const { book, fence, signal, clock } = this.parts;
+    let unknown: unknown = null;
     for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
         const fitting = await book.redrive(fence, order);
         if (fitting.length === order.letters.length) return;
         throw new HoldfastError("REFUSED", "Some of these dead letters were redriven just now: nothing was done.");
       } catch (error) {
-        const passes =
-          error instanceof HoldfastError && (error.code === "UNKNOWN_OUTCOME" || error.code === "DATABASE_AWAY");
-        if (!passes || signal.aborted) throw error;
+        if (isFailure(error, "UNKNOWN_OUTCOME")) unknown = error;
+        const passes = isFailure(error, "UNKNOWN_OUTCOME") || isFailure(error, "DATABASE_AWAY");
+        if (!passes || signal.aborted) throw unknown ?? error;
         await pause(clock, pauseMs, signal);
-        if (signal.aborted) throw error;
+        if (signal.aborted) throw unknown ?? error;
       }
     }
   }
+}
+
+function isFailure(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code;
 }
 
 const noBody = Buffer.alloc(0);
