@@ -131,7 +131,7 @@ export class Deliveries {
     for (const stored of messages) {
       await this.takeSlot();
       // Asked after the wait: meanwhile the lane may have been paused. The rest goes back, and costs no attempt.
-      const handler = this.stopping || lane.paused ? undefined : handlers.get(lane.stage);
+      const handler = this.stopping || lane.paused || !this.mayAct() ? undefined : handlers.get(lane.stage);
       if (handler === undefined) {
         this.freeSlot();
         break;
@@ -152,6 +152,16 @@ export class Deliveries {
     this.settling.ended(lane, claim);
   }
 
+  private mayAct(): boolean {
+    try {
+      this.parts.requireLeader();
+      return true;
+    } catch (error) {
+      this.parts.failed(error);
+      return false;
+    }
+  }
+
   private async handle(handler: RunnableHandler, lane: Lane, stored: StoredMessage, attempts: number) {
     const { settings, signal, fence, clock } = this.parts;
     const message: Message = {
@@ -166,7 +176,6 @@ export class Deliveries {
       epoch: fence.epoch,
       at: new Date(stored.at),
     };
-    this.parts.requireLeader();
     const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
     return await runHandler(handler, message, { clock, timeoutMs, signal, stages, maxBodyBytes });
   }

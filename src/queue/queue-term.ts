@@ -46,7 +46,8 @@ export class QueueTerm {
   /** Runs until leadership ends: takes messages in, and hands them out. */
   async run(): Promise<void> {
     const { signal, settings } = this.parts;
-    const segment = await this.recover(false);
+    // Also what an earlier run in this very term had in flight.
+    const segment = await this.recover();
     const appender = new Appender(this.parts, this.table, segment);
     const intake = new Intake(this.parts, appender, () => this.appended());
     this.appender = appender;
@@ -58,9 +59,9 @@ export class QueueTerm {
     setMaxListeners(0, signal); // Every handler that runs listens.
     signal.addEventListener("abort", () => this.deliveries?.stop(), { once: true });
     try {
-      for (let own = false; !signal.aborted; own = true) {
-        if (own) await this.recover(true);
-        await this.deliver();
+      for (let again = false; !signal.aborted; again = true) {
+        if (again) await this.recover();
+        if (!signal.aborted) await this.deliver(); // It may have ended while the lanes were being read.
       }
     } finally {
       intake.end(termEnded(settings.name));
@@ -132,9 +133,9 @@ export class QueueTerm {
   }
 
   /** What was in flight goes back to its lane; and the lanes are as the database has them. */
-  private async recover(own: boolean): Promise<number> {
+  private async recover(): Promise<number> {
     const { book, fence, settings, signal, trouble } = this.parts;
-    const order = { queue: settings.name, maxReclaims: settings.maxReclaims, own };
+    const order = { queue: settings.name, maxReclaims: settings.maxReclaims, own: true };
     for (;;) {
       try {
         const { segment, quarantined } = await this.steering.alone(async () => {
