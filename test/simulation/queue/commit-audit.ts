@@ -74,7 +74,10 @@ export class CommitAudit implements Auditor {
       added.push(this.history.add(history, plan, message.segment));
     }
     if (!lane.busy && lane.newest > lane.done) {
-      this.violate("G4", `${nameOf(lane)} is at rest with ${lane.newest - lane.done} messages: no new leader looks there`);
+      this.violate(
+        "G4",
+        `${nameOf(lane)} is at rest with ${lane.newest - lane.done} messages: no new leader looks there`,
+      );
     }
     return added;
   }
@@ -179,11 +182,14 @@ export class CommitAudit implements Auditor {
   /** What was finished by a commit has its product in the same commit, and nothing else has any. */
   private checkProduct(request: BookRequest, finished: readonly Entry[], added: readonly Entry[]): void {
     const expected = finished.flatMap(({ plan }) => plan.produces.map(({ name }) => name));
-    const found = added.filter(({ plan }) => plan.producedBy !== null && !isRedrive(request)).map((one) => one.plan.name);
+    const found = added
+      .filter(({ plan }) => plan.producedBy !== null && !isRedrive(request))
+      .map((one) => one.plan.name);
     const missing = expected.filter((name) => !found.includes(name));
     const early = found.filter((name) => !expected.includes(name));
     if (missing.length > 0) this.violate("handoff", `${missing.join(", ")} was not handed on`);
-    if (early.length > 0) this.violate("handoff", `${early.join(", ")} was handed on and what it comes from not finished`);
+    if (early.length > 0)
+      this.violate("handoff", `${early.join(", ")} was handed on and what it comes from not finished`);
   }
 
   private checkRecovery(epoch: bigint): void {

@@ -48,25 +48,24 @@ export class Deliveries {
     if (!this.process.isAlive) return await new Promise<never>(() => undefined);
     const call = this.observer.began(this.process, message);
     if (call === null) return undefined;
-    let isInTime: boolean;
     try {
-      isInTime = await this.work(call, context.signal);
+      await this.work(call, context.signal);
     } catch (error) {
       this.observer.ended(call, "failed");
       throw error;
     }
     this.coverage.count("handler", "done");
-    this.observer.ended(call, isInTime ? "worked" : "failed");
+    this.observer.ended(call, "worked");
     return this.productOf(call.plan);
   };
 
-  /** Whether it did its work in its time. */
-  private async work(call: Call, signal: AbortSignal): Promise<boolean> {
+  /** Ends when the message is done; whether that was in time, the queue decides. */
+  private async work(call: Call, signal: AbortSignal): Promise<void> {
     const { plan, message } = call;
     if (plan.kind === "poison") return await this.fell(call);
     await this.spend(this.random.chance(0.3) ? 0 : this.random.between(0, this.habits.handlerMs));
     const fails = plan.kind === "neverWorks" || (plan.kind !== "works" && message.attempt <= plan.fails);
-    if (!fails) return true;
+    if (!fails) return;
     if (plan.kind === "hangs") {
       this.coverage.count("handler", "hung until its signal");
       await new Promise<void>((_resolve, reject) => {
@@ -77,7 +76,7 @@ export class Deliveries {
     if (plan.kind === "takesTooLong") {
       this.coverage.count("handler", "took too long");
       await this.spend(this.habits.timeoutMs + this.random.between(1, 100));
-      return false;
+      return;
     }
     this.coverage.count("handler", "threw");
     throw new Error(`${plan.name} does not work`);

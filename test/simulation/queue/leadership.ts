@@ -9,7 +9,11 @@ import { SimTerm } from "./term.js";
 import type { VirtualTime } from "./virtual-time.js";
 
 /** What a process does when it leads. */
-export type LeadFunction = (term: { fence: SimTerm["fence"]; signal: AbortSignal; require: () => void }) => Promise<void>;
+export type LeadFunction = (term: {
+  fence: SimTerm["fence"];
+  signal: AbortSignal;
+  require: () => void;
+}) => Promise<void>;
 
 export interface LeadershipObserver {
   began(term: SimTerm): void;

@@ -28,7 +28,7 @@ export class SimProcess {
     this.node = node;
     this.time = time;
     this.random = random;
-    const began = random.between(0, 1_000);
+    const began = random.whole(0, 1_000);
     this.clock = {
       mono: () => time.now + began,
       wall: () => time.now,
@@ -65,9 +65,10 @@ export class SimProcess {
     for (const act of held) this.after(this.random.chance(0.8) ? 0 : this.random.between(0, 5), act);
   }
 
+  /** Never early, as no timer is, whatever sums of fractions come to. */
   private wakeAt(time: number, fire: () => void): () => void {
     let isOn = true;
-    this.time.at(time, () =>
+    this.time.at(Math.ceil(time * 64) / 64, () =>
       this.reach(() => {
         if (!isOn) return;
         isOn = false;

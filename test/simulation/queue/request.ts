@@ -72,11 +72,7 @@ function addNamed(lanes: Set<number>, names: readonly LaneName[], idOf: (name: L
  * Whether `later` has to wait for `earlier`, which has written and not committed yet. One that scans waits for rows which it
  * would change as they were: a lane that is being claimed or put to rest has nothing in flight, as far as it can see.
  */
-export function waitsFor(
-  later: BookRequest,
-  earlier: BookRequest,
-  idOf: (name: LaneName) => number | null,
-): boolean {
+export function waitsFor(later: BookRequest, earlier: BookRequest, idOf: (name: LaneName) => number | null): boolean {
   const mine = footprintOf(later, idOf);
   const theirs = footprintOf(earlier, idOf);
   if (mine.all) return theirs.all || ["settle", "renew", "takeSteered", "setPaused"].includes(earlier.method);

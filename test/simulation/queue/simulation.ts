@@ -11,7 +11,7 @@ import { type Call, type CallObserver, Deliveries } from "./deliveries.js";
 import { Faults } from "./faults.js";
 import { History } from "./history.js";
 import type { QueueHooks } from "./hooks.js";
-import { type LeadFunction, Leadership, type LeadershipObserver } from "./leadership.js";
+import { Leadership, type LeadershipObserver, type LeadFunction } from "./leadership.js";
 import { Operator } from "./operator.js";
 import { Plans } from "./plans.js";
 import { SimProcess } from "./process.js";
@@ -198,7 +198,8 @@ export class Simulation implements CallObserver {
         gate: {
           requireLeader: () => {
             const term = leadership.current;
-            if (term?.process !== process || !term.mayAct || term.controller.signal.aborted) throw new NotLeaderError("Another leads.");
+            if (term?.process !== process || !term.mayAct || term.controller.signal.aborted)
+              throw new NotLeaderError("Another leads.");
             return { epoch: term.epoch, holder: term.fence.holder.nodeId };
           },
         },
