@@ -82,7 +82,8 @@ export class Queue {
     const redriving = this.current?.redrives ?? null;
     this.node.role(this.settings.role).gate.requireLeader();
     if (intake === null || redriving === null) {
-      throw new NotLeaderError(`Queue "${this.name}" is being opened by its new leader: try again.`);
+      const opening = `Queue "${this.name}" is being opened by its new leader: try again.`;
+      throw new NotLeaderError(opening, { role: this.role });
     }
     return { intake, redriving };
   }

@@ -121,7 +121,9 @@ describe("redriving", () => {
     const at = Date.UTC(2026, 0, 2, 3, 4, 5);
     desk.letters.push(letterOf("4", "x", at), { ...letterOf("5", "x"), stage: "gone" });
     const refusal = async (...ids: readonly string[]) =>
-      await desk.redriving.redrive(ids).catch((error: HoldfastError) => `${error.code} ${error.message}`);
+      await desk.redriving
+        .redrive(ids)
+        .catch((error: unknown) => `${(error as HoldfastError).code} ${(error as HoldfastError).message}`);
     expect(await refusal("1", "8", "9")).toBe('NOT_FOUND Queue "orders" has no dead letter 8, 9.');
     expect(await refusal("1", "4")).toContain("REFUSED Dead letter 4 was redriven at 2026-01-02T03:04:05.000Z");
     expect(await refusal("5")).toContain('stage "gone"');

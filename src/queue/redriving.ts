@@ -122,7 +122,8 @@ export class Redriving {
     }
     if (!signal.aborted) return;
     for (const lane of lanes) if (!this.wanted.delete(lane)) lane.appending = false;
-    throw new NotLeaderError(`This node does not lead the role of queue "${settings.name}" any more.`);
+    const { name, role } = settings;
+    throw new NotLeaderError(`This node does not lead role "${role}" of queue "${name}" any more.`, { role });
   }
 
   private holdFree(): void {

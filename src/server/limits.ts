@@ -8,8 +8,8 @@ export const limits = {
   headerBytes: 16_384,
   headerCount: 100,
   urlLength: 4_096,
-  /** Of one parameter in a path, before it is decoded: a node id of 200 characters, each of them escaped. */
-  paramLength: 600,
+  /** Of one parameter in a path, before it is decoded: a lane's name of 200 characters, each of them escaped. */
+  paramLength: 1_800,
   /** From the first byte, or from the connection, to the end of the headers. */
   headersTimeoutMs: 10_000,
   /** To the end of the body. */

@@ -9,8 +9,10 @@ import { accessRoutes } from "./access-routes.js";
 import { clusterRoutes } from "./cluster-routes.js";
 import { controlRoutes } from "./control-routes.js";
 import { fromDatabase } from "./database-wait.js";
+import { deadLetterRoutes } from "./dead-letter-routes.js";
 import { docsRoutes } from "./docs-routes.js";
 import { healthRoutes } from "./health-routes.js";
+import { laneRoutes } from "./lane-routes.js";
 import { limits as defaults, type Limits } from "./limits.js";
 import { createListener, type Listener } from "./listener.js";
 import { metricsRoutes } from "./metrics-routes.js";
@@ -65,6 +67,8 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   app.register(openapiRoutes);
   if (node.config.cluster.roles.includes("gateway")) {
     app.register(accessRoutes, { node, limits });
+    app.register(laneRoutes, { node, limits });
+    app.register(deadLetterRoutes, { node, limits });
     app.register(docsRoutes);
   }
   return app;

@@ -6,6 +6,7 @@ import type { InFlightWork } from "../lifecycle/in-flight.js";
 import type { ClusterView } from "../membership/cluster-view.js";
 import type { NodeLoad } from "../membership/node-row.js";
 import type { Posture, Readiness } from "../membership/posture.js";
+import type { Queues } from "../queue/queues.js";
 
 /** What the HTTP server sees of a node. A `HoldfastNode` is one. */
 export interface ServedNode {
@@ -16,6 +17,7 @@ export interface ServedNode {
   readonly work: InFlightWork;
   readonly access: Access;
   readonly cluster: ClusterView;
+  readonly queues: Pick<Queues, "view" | "pause" | "resume" | "skip" | "redrive">;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   readonly configVersion: number;
   /** Where this node stands for a role (the primary one by default). From memory; throws UNKNOWN_ROLE. */

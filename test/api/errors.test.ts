@@ -13,7 +13,7 @@ describe("a request that cannot be taken", () => {
     ["with a URL that is too long", { url: `/health?${"x".repeat(5_000)}` }, 400, "BAD_REQUEST"],
     [
       "for a name that is too long",
-      { method: "POST", url: `/cluster/nodes/${"x".repeat(700)}/drain` },
+      { method: "POST", url: `/cluster/nodes/${"x".repeat(1_900)}/drain` },
       404,
       "NOT_FOUND",
     ],

@@ -13,8 +13,12 @@ import { InFlightWork } from "../../src/lifecycle/in-flight.js";
 import type { Asking, ClusterView, RoleLease } from "../../src/membership/cluster-view.js";
 import type { NodeLoad, NodeRow } from "../../src/membership/node-row.js";
 import type { Posture, Readiness } from "../../src/membership/posture.js";
+import { Queues } from "../../src/queue/queues.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { AccessBook, Transition } from "../../src/store/contract.js";
+import { MemoryQueueBook } from "../../src/store/memory/queue-book.js";
+import { MemoryQueueTables } from "../../src/store/memory/queue-tables.js";
+import { memoryQueueView } from "../../src/store/memory/queue-view.js";
 
 type Writeable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
 
@@ -26,6 +30,9 @@ export class StandInNode implements ServedNode {
   readonly work = new InFlightWork();
   readonly access: Access;
   readonly cluster: ClusterView;
+  /** What its queues hold; the test fills them. */
+  readonly queueTables = new MemoryQueueTables(() => Date.now());
+  readonly queues = this.openQueues();
   readonly log: ServedNode["log"];
   configVersion = 7;
 
@@ -106,6 +113,25 @@ export class StandInNode implements ServedNode {
   private async ask<Result>(answer: () => Result | Promise<Result>): Promise<Result> {
     if (this.trouble !== null) return await this.trouble();
     return await answer();
+  }
+
+  private openQueues(): Queues {
+    const now = (): number => Date.now();
+    const book = new MemoryQueueBook(this.queueTables, now, async (_fence, fn) => {
+      await fn({ onCommit: (effect) => effect() });
+    });
+    return new Queues(this.troubled(book), this.troubled(memoryQueueView(this.queueTables, now)));
+  }
+
+  /** The same, as far away as the database. */
+  private troubled<Book extends object>(book: Book): Book {
+    return new Proxy(book, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return async (...given: unknown[]) => await this.ask(() => Reflect.apply(value, target, given) as unknown);
+      },
+    });
   }
 
   private view(): ClusterView {

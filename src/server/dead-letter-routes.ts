@@ -1,0 +1,128 @@
+import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import Type from "typebox";
+import { HoldfastError } from "../errors.js";
+import { fromDatabase, toDatabase } from "./database-wait.js";
+import { sendAnswer } from "./failure.js";
+import { exactly, noBody, noQuery } from "./fields.js";
+import { leaderGuard } from "./leader-guard.js";
+import type { Limits } from "./limits.js";
+import { databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
+import {
+  laneName,
+  letterBodySchema,
+  letterSchema,
+  queueName,
+  redrivenSchema,
+  showBody,
+  showLetter,
+  stageName,
+} from "./queue-answers.js";
+import type { ServedNode } from "./served-node.js";
+import { withoutBodyIsEmpty } from "./validator.js";
+
+const params = exactly({ id: Type.String({ minLength: 1, maxLength: 64, description: "A dead letter's id" }) });
+
+/** The dead letters of all queues: every node shows them, and the leader of a queue's role redrives its own. */
+export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
+  app,
+  { node, limits },
+) => {
+  const { view } = node.queues;
+  const tags = ["queue"];
+  const config = { permission: "monitoring:read" } as const;
+  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+
+  app.get(
+    "/dead-letters",
+    {
+      config,
+      schema: {
+        tags,
+        summary: "Messages that made way, newest first; without headers and bodies",
+        querystring: exactly({
+          queue: Type.Optional(queueName),
+          stage: Type.Optional(stageName),
+          lane: Type.Optional(laneName),
+          ...pageQuery,
+        }),
+        response: { 200: pageSchema(letterSchema) },
+      },
+    },
+    async ({ query }) => {
+      const { queue, stage, lane } = query;
+      const filter = { queue, stage, lane, ...databasePage(query) };
+      return firstOf(query, await read(view.deadLetters(filter)), showLetter);
+    },
+  );
+
+  app.get(
+    "/dead-letters/:id",
+    {
+      config,
+      schema: {
+        tags,
+        summary: "One dead letter; without headers and body",
+        params,
+        querystring: noQuery,
+        response: { 200: letterSchema },
+      },
+    },
+    async ({ params: { id } }) => showLetter(found(id, await read(view.deadLetter(id)))),
+  );
+
+  app.get(
+    "/dead-letters/:id/body",
+    {
+      // Running a cluster gives no right to read what its customers write, and whoever does leaves a trace.
+      config: { permission: "messages:read", audited: true },
+      schema: {
+        tags,
+        summary: "What a dead letter says: its headers and body. Each view is a line in the audit",
+        params,
+        querystring: noQuery,
+        response: { 200: letterBodySchema },
+      },
+    },
+    async ({ params: { id } }) => showBody(id, found(id, await read(view.deadLetterBody(id)))),
+  );
+
+  /** Before the body is looked at: whether this node leads the role of the letter's queue. */
+  const onlyOnLeader = async (request: FastifyRequest<{ Params: { id: string } }>, reply: FastifyReply) => {
+    const { id } = request.params;
+    const letter = await read(view.deadLetter(id));
+    const refusal = leaderGuard(node, letter?.role ?? node.config.primaryRole);
+    if (refusal !== null) return sendAnswer(reply, refusal);
+    found(id, letter);
+    return undefined;
+  };
+
+  app.post(
+    "/dead-letters/:id/redrive",
+    {
+      config: { permission: "replay" },
+      onRequest: onlyOnLeader,
+      preValidation: withoutBodyIsEmpty,
+      schema: {
+        tags,
+        summary: "Takes a dead letter in again, at the end of its lane. Once, and on the leader of its queue's role",
+        params,
+        querystring: noQuery,
+        body: noBody,
+        response: { 200: redrivenSchema },
+      },
+    },
+    async ({ params: { id } }) => {
+      const { queue } = found(id, await read(view.deadLetter(id)));
+      const redrive = () => toDatabase(node, limits.databaseWaitMs, () => node.queues.redrive(queue, [id]));
+      const [redriven] = await node.work.run(redrive);
+      return { queue, ...found(id, redriven ?? null) };
+    },
+  );
+  await Promise.resolve();
+};
+
+function found<Thing>(id: string, thing: Thing | null): Thing {
+  if (thing === null) throw new HoldfastError("NOT_FOUND", `There is no dead letter "${id}".`);
+  return thing;
+}

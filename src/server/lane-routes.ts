@@ -1,0 +1,94 @@
+import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import Type from "typebox";
+import { HoldfastError } from "../errors.js";
+import type { QueueView, SeenLane } from "../store/queue-view-contract.js";
+import { fromDatabase, toDatabase } from "./database-wait.js";
+import { exactly, noBody } from "./fields.js";
+import type { Limits } from "./limits.js";
+import { databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
+import { laneName, laneSchema, laneState, queueName, showLane, stageName } from "./queue-answers.js";
+import type { ServedNode } from "./served-node.js";
+import { withoutBodyIsEmpty } from "./validator.js";
+
+const summaries = {
+  pause: "Nothing more of the lane is handed out; what its handler has begun is finished",
+  resume: "The lane goes on; a head that waits, or holds its lane, is tried again",
+  skip: "The head of a blocked lane goes to the dead letters, and the lane goes on behind it",
+} as const;
+
+/** How many lanes of one name an error names. */
+const mostNamed = 10;
+
+/** The lanes of all queues. Any node shows and steers them: what is done travels as a mark on the lane's row. */
+export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+  const { node, limits } = options;
+  const { queues } = node;
+  const tags = ["queue"];
+  const of = { queue: Type.Optional(queueName), stage: Type.Optional(stageName) };
+  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+
+  app.get(
+    "/queue/lanes",
+    {
+      config: { permission: "monitoring:read" },
+      schema: {
+        tags,
+        summary: "Every lane, how deep it is and what holds it up",
+        querystring: exactly({ ...of, state: Type.Optional(laneState), ...pageQuery }),
+        response: { 200: pageSchema(laneSchema) },
+      },
+    },
+    async ({ query }) => {
+      const { queue, stage, state } = query;
+      const { limit, before: after } = databasePage(query);
+      return firstOf(query, await read(queues.view.lanes({ queue, stage, state, after, limit })), showLane);
+    },
+  );
+
+  for (const [act, summary] of Object.entries(summaries) as [keyof typeof summaries, string][]) {
+    app.post(
+      `/queue/lanes/:lane/${act}`,
+      {
+        config: { permission: "control" },
+        preValidation: withoutBodyIsEmpty,
+        schema: {
+          tags,
+          summary,
+          params: exactly({ lane: laneName }),
+          querystring: exactly(of),
+          body: noBody,
+          response: { 200: laneSchema },
+        },
+      },
+      async ({ params, query }) => {
+        const { queue, stage, lane } = await read(onlyLane(queues.view, { ...params, ...query }));
+        await toDatabase(node, limits.databaseWaitMs, () => queues[act](queue, { stage, lane }));
+        return showLane(await read(onlyLane(queues.view, { queue, stage, lane })));
+      },
+    );
+  }
+  await Promise.resolve();
+};
+
+interface LaneQuestion {
+  readonly lane: string;
+  readonly queue?: string | undefined;
+  readonly stage?: string | undefined;
+}
+
+/** The lane of that name; where there are several, whoever asks has to say which. */
+async function onlyLane(view: QueueView, asked: LaneQuestion): Promise<SeenLane> {
+  const [lane, ...others] = await view.lanes({ ...asked, limit: mostNamed + 1 });
+  if (lane === undefined) throw new HoldfastError("NOT_FOUND", `There is no lane "${asked.lane}"${whereOf(asked)}.`);
+  if (others.length === 0) return lane;
+  const candidates = [lane, ...others].slice(0, mostNamed).map(({ queue, stage }) => ({ queue, stage }));
+  const named = candidates.map(({ queue, stage }) => `queue=${queue}&stage=${stage}`).join(", ");
+  const more = others.length >= mostNamed ? ", and more" : "";
+  throw new HoldfastError("INVALID_REQUEST", `There are several lanes "${asked.lane}": say which by ${named}${more}.`, {
+    details: { candidates },
+  });
+}
+
+function whereOf({ queue, stage }: LaneQuestion): string {
+  return `${stage === undefined ? "" : ` in stage "${stage}"`}${queue === undefined ? "" : ` of queue "${queue}"`}`;
+}
