@@ -151,6 +151,6 @@ export class QueueProcess
   }
 }
 
-export function nowMs(): number {
+function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
