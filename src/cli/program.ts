@@ -9,6 +9,7 @@ import { drillCommand } from "./commands/drill.js";
 import { leaderCommand } from "./commands/leader.js";
 import { migrateCommand } from "./commands/migrate.js";
 import { nodeCommand } from "./commands/node.js";
+import { queueCommand } from "./commands/queue.js";
 import { serveCommand } from "./commands/serve.js";
 import { tokenCommand } from "./commands/token.js";
 
@@ -23,6 +24,7 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(clusterCommand(cli))
     .addCommand(nodeCommand(cli))
     .addCommand(leaderCommand(cli))
+    .addCommand(queueCommand(cli))
     .addCommand(drillCommand(cli))
     .addCommand(configCommand(cli))
     .addCommand(tokenCommand(cli))

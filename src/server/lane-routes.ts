@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { HoldfastError } from "../errors.js";
-import type { QueueView, SeenLane } from "../store/queue-view-contract.js";
+import type { SeenLane } from "../queue/seen-lane.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noBody } from "./fields.js";
 import type { Limits } from "./limits.js";
@@ -77,7 +77,7 @@ interface LaneQuestion {
 }
 
 /** The lane of that name; where there are several, whoever asks has to say which. */
-async function onlyLane(view: QueueView, asked: LaneQuestion): Promise<SeenLane> {
+async function onlyLane(view: ServedNode["queues"]["view"], asked: LaneQuestion): Promise<SeenLane> {
   const [lane, ...others] = await view.lanes({ ...asked, limit: mostNamed + 1 });
   if (lane === undefined) throw new HoldfastError("NOT_FOUND", `There is no lane "${asked.lane}"${whereOf(asked)}.`);
   if (others.length === 0) return lane;

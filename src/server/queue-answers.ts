@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import Type, { type Static } from "typebox";
-import { type LetterBody, laneStates, type SeenLane, type SeenLetter } from "../store/queue-view-contract.js";
+import { laneStates, type SeenLane } from "../queue/seen-lane.js";
+import type { LetterBody, SeenLetter } from "../queue/seen-letter.js";
 import { exactly, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 
 /** What queues look like from outside. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { LaneFilter, QueueView } from "../../src/store/queue-view-contract.js";
+import type { LaneFilter } from "../../src/queue/seen-lane.js";
+import type { QueueView } from "../../src/store/queue-view-contract.js";
 import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
 import { messageAt, QueueLeader, queue, settlement } from "./queue-leader.js";
 

@@ -1,4 +1,6 @@
-import type { LaneState, QueueView, SeenLane, SeenLetter } from "../queue-view-contract.js";
+import type { LaneState, SeenLane } from "../../queue/seen-lane.js";
+import type { SeenLetter } from "../../queue/seen-letter.js";
+import type { QueueView } from "../queue-view-contract.js";
 import { pageOf } from "./books.js";
 import type { MemoryLane, MemoryLetter, MemoryQueueTables } from "./queue-tables.js";
 

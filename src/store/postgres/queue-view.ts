@@ -1,12 +1,6 @@
-import type {
-  LaneFilter,
-  LaneState,
-  LetterBody,
-  LetterFilter,
-  QueueView,
-  SeenLane,
-  SeenLetter,
-} from "../queue-view-contract.js";
+import type { LaneFilter, LaneState, SeenLane } from "../../queue/seen-lane.js";
+import type { LetterBody, LetterFilter, SeenLetter } from "../../queue/seen-letter.js";
+import type { QueueView } from "../queue-view-contract.js";
 import type { Questions } from "./questions.js";
 
 /** What operators see of the queues, by plain readings over the pool. */
