@@ -1,10 +1,10 @@
 import type { StoredMessage } from "../store/queue-contract.js";
-import { incomingOf } from "./appender.js";
+import { type Incoming, incomingOf } from "./appender.js";
 import { headOutcome } from "./core/head-outcome.js";
-import { isSuspect, type Lane, shareOf } from "./core/lane.js";
-import { type RunnableHandler, runHandler } from "./handler-runner.js";
+import { type Lane, shareOf } from "./core/lane.js";
+import { HandlerSeat } from "./handler-runner.js";
 import type { LaneTable } from "./lane-table.js";
-import type { Message } from "./message.js";
+import type { Message, Produced } from "./message.js";
 import type { Settling } from "./settling.js";
 import { Signal } from "./signal.js";
 import type { QueueTermParts } from "./term-parts.js";
@@ -86,13 +86,11 @@ export class Deliveries {
     const { book, fence, settings, handlers, clock } = this.parts;
     if (this.isFull) return false;
     const room = 2 * settings.concurrency - this.flights.size;
-    const suspectInFlight = [...this.flights].some(({ lane }) => isSuspect(lane));
-    const lanes = this.table.take(room, new Set(handlers.keys()), suspectInFlight);
+    const lanes = this.table.take(room, new Set(handlers.keys()));
     if (lanes.length === 0) return false;
     this.claims += 1;
     const claim = this.claims;
-    const limit = shareOf(settings.batch, lanes.length);
-    const wishes = lanes.map(({ id }) => ({ lane: id, limit }));
+    const wishes = lanes.map((lane) => ({ lane: lane.id, limit: shareOf(lane, settings.batch, lanes.length) }));
     const claimedAt = clock.mono();
     const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });
     const byLane = groupByLane(found);
@@ -123,33 +121,44 @@ export class Deliveries {
     this.running.add(flown);
   }
 
-  private async deliver({ lane, claim }: Flight, messages: readonly StoredMessage[]): Promise<void> {
-    const { handlers, settings } = this.parts;
-    const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
+  private async deliver(flight: Flight, messages: readonly StoredMessage[]): Promise<void> {
+    const { settings, signal, clock } = this.parts;
+    const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
+    const seat = new HandlerSeat({ clock, timeoutMs, signal, stages, maxBodyBytes });
+    try {
+      const head = await this.deliverEach(flight, messages, seat);
+      this.settling.ended(flight.lane, flight.claim, head);
+    } finally {
+      seat.leave();
+    }
+  }
+
+  /** Answers with what became of the message that was not finished, if one was begun. */
+  private async deliverEach({ lane, claim }: Flight, messages: readonly StoredMessage[], seat: HandlerSeat) {
+    const { handlers, settings, random } = this.parts;
+    const { concurrency, maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
     const rules = { maxAttempts, policy, backoff: { firstMs, capMs } };
     let attempts = lane.attempts;
     for (const stored of messages) {
-      await this.takeSlot();
+      while (this.busySlots >= concurrency) await this.nextSlot();
       // Asked after the wait: meanwhile the lane may have been paused. The rest goes back, and costs no attempt.
       const handler = this.stopping || lane.paused || !this.mayAct() ? undefined : handlers.get(lane.stage);
       if (handler === undefined) {
-        this.freeSlot();
-        break;
+        this.waitingForSlot.shift()?.();
+        return undefined;
       }
-      const result = await this.handle(handler, lane, stored, attempts).finally(() => this.freeSlot());
+      this.busySlots += 1;
+      const result = await seat.run(handler, this.messageOf(lane, stored, attempts + 1));
+      this.freeSlot();
       // A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile
       // (R10): nothing may run beside it.
       if (result.kind !== "done") await result.stillRunning;
-      if (result.kind === "abandoned") break; // It goes back: left in flight, it would count as a crash.
-      if (result.kind === "failed") {
-        this.settling.ended(lane, claim, headOutcome({ attempts, error: result.error }, rules, this.parts.random()));
-        return;
-      }
-      const produced = result.produced.map((message) => incomingOf(message, message.stage));
-      this.settling.finished(lane, claim, stored, produced);
+      if (result.kind === "abandoned") return undefined; // It goes back: left in flight, it would count as a crash.
+      if (result.kind === "failed") return headOutcome({ attempts, error: result.error }, rules, random());
+      this.settling.finished(lane, claim, stored, result.produced.map(incomingProduced));
       attempts = 0;
     }
-    this.settling.ended(lane, claim);
+    return undefined;
   }
 
   private mayAct(): boolean {
@@ -162,29 +171,23 @@ export class Deliveries {
     }
   }
 
-  private async handle(handler: RunnableHandler, lane: Lane, stored: StoredMessage, attempts: number) {
-    const { settings, signal, fence, clock } = this.parts;
-    const message: Message = {
-      queue: settings.name,
+  private messageOf(lane: Lane, stored: StoredMessage, attempt: number): Message {
+    return {
+      queue: this.parts.settings.name,
       stage: lane.stage,
       lane: lane.name,
       position: stored.position,
       key: stored.key,
       headers: stored.headers ?? {},
       body: stored.body,
-      attempt: attempts + 1,
-      epoch: fence.epoch,
+      attempt,
+      epoch: this.parts.fence.epoch,
       at: new Date(stored.at),
     };
-    const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
-    return await runHandler(handler, message, { clock, timeoutMs, signal, stages, maxBodyBytes });
   }
 
-  private async takeSlot(): Promise<void> {
-    while (this.busySlots >= this.parts.settings.concurrency) {
-      await new Promise<void>((resolve) => this.waitingForSlot.push(resolve));
-    }
-    this.busySlots += 1;
+  private nextSlot(): Promise<void> {
+    return new Promise((resolve) => this.waitingForSlot.push(resolve));
   }
 
   private freeSlot(): void {
@@ -194,6 +197,8 @@ export class Deliveries {
 }
 
 const unclaimedPauseMs = 200;
+
+const incomingProduced = (message: Produced): Incoming => incomingOf(message, message.stage);
 
 function groupByLane(messages: readonly StoredMessage[]): Map<number, StoredMessage[]> {
   const lanes = new Map<number, StoredMessage[]>();

@@ -21,12 +21,11 @@ const message: Message = {
 const idle: Handler = () => Promise.resolve();
 const ignore = () => undefined;
 
-/** Timers at once, so that the fake ones are all there is. */
+/** Fires at once when its time has come, so that the fake timers are all there is. */
 const clock: Clock = {
   ...systemClock,
-  mono: () => 0,
   wakeAt: (mono, fire) => {
-    const timer = setTimeout(fire, mono);
+    const timer = setTimeout(fire, mono - performance.now());
     return () => clearTimeout(timer);
   },
 };
@@ -35,7 +34,7 @@ let term: AbortController;
 let options: RunOptions;
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   term = new AbortController();
   options = {
     clock,

@@ -59,85 +59,172 @@ const defaultGraceMs = 5_000;
 /** How long the end of a call by force is waited for. */
 const longestEndMs = 5_000;
 
+/** Runs one message alone. */
 export async function runHandler(
   handler: RunnableHandler,
   message: Message,
   options: RunOptions,
 ): Promise<HandlerResult> {
-  if (options.signal.aborted) return { kind: "abandoned", stillRunning: null };
-  if (typeof handler === "function") {
-    const limits = { timeoutMs: options.timeoutMs, graceMs: options.graceMs ?? defaultGraceMs };
-    return follow(callInProcess(handler, message), message, limits, options);
-  }
-  const limits = { timeoutMs: handler.timeoutMs ?? options.timeoutMs, graceMs: handler.graceMs };
-  let call: HandlerCall | null;
+  const seat = new HandlerSeat(options);
   try {
-    call = await handler.begin(message, options.signal);
-  } catch (error) {
-    return failed(error, message);
+    return await seat.run(handler, message);
+  } finally {
+    seat.leave();
   }
-  return call === null ? { kind: "abandoned", stillRunning: null } : follow(call, message, limits, options);
 }
 
-/** Waits for the first of: the call settles, its time and grace run out, leadership ends. */
-function follow(call: HandlerCall, message: Message, limits: Limits, options: RunOptions): Promise<HandlerResult> {
-  const { signal, clock } = options;
-  const after = (ms: number, act: () => void) => clock.wakeAt(clock.mono() + ms, act);
-  return new Promise((resolve) => {
-    let late = false;
-    let takeBack: () => void;
+/** A call that is waited for. */
+interface Watched {
+  readonly call: HandlerCall;
+  readonly message: Message;
+  readonly limits: Limits;
+  readonly resolve: (result: HandlerResult) => void;
+  /** When it has settled, whatever of it. */
+  ended: Promise<void>;
+  /** What happens when the time is over: the first time the call is told, the second time it is ended, then it is left. */
+  phase: "in time" | "late" | "ending";
+  deadline: number;
+}
 
-    const finish = (result: HandlerResult) => {
-      takeBack();
-      forget();
-      resolve(result);
-    };
-    const ended = call.settled.then(
-      (value) => finish(late ? tooLong(limits, null) : judged(value, options)),
-      (error: unknown) => finish(late ? tooLong(limits, null) : failed(error, message)),
-    );
-    const onTimeout = () => {
-      late = true;
-      takeBack = after(limits.graceMs, onEndOfGrace);
+/**
+ * Where messages are handled one after another. One timer and one look at the term's end serve for all of them: thousands go
+ * through in a second, and for most of them the time is never over.
+ */
+export class HandlerSeat {
+  private readonly options: RunOptions;
+  private readonly unwatch: () => void;
+  private watched: Watched | null = null;
+  private wakeAt = Number.POSITIVE_INFINITY;
+  private takeBack: () => void = () => undefined;
+
+  constructor(options: RunOptions) {
+    this.options = options;
+    this.unwatch = atEndOfTerm(options.signal, () => this.onEndOfTerm());
+  }
+
+  /** No message comes any more. */
+  leave(): void {
+    this.takeBack();
+    this.unwatch();
+  }
+
+  /** One at a time: the next only after the last has its result, and has ended. */
+  async run(handler: RunnableHandler, message: Message): Promise<HandlerResult> {
+    const { options } = this;
+    if (options.signal.aborted) return { kind: "abandoned", stillRunning: null };
+    if (typeof handler === "function") {
+      const limits = { timeoutMs: options.timeoutMs, graceMs: options.graceMs ?? defaultGraceMs };
+      return await this.follow(new InProcessCall(handler, message), message, limits);
+    }
+    const limits = { timeoutMs: handler.timeoutMs ?? options.timeoutMs, graceMs: handler.graceMs };
+    let call: HandlerCall | null;
+    try {
+      call = await handler.begin(message, options.signal);
+    } catch (error) {
+      return failed(error, message);
+    }
+    return call === null ? { kind: "abandoned", stillRunning: null } : await this.follow(call, message, limits);
+  }
+
+  /** Waits for the first of: the call settles, its time and grace run out, leadership ends. */
+  private follow(call: HandlerCall, message: Message, limits: Limits): Promise<HandlerResult> {
+    const { options } = this;
+    return new Promise((resolve) => {
+      const deadline = options.clock.mono() + limits.timeoutMs;
+      const ended = call.settled.then(
+        (value) => this.settled(watched, () => judged(value, options)),
+        (error: unknown) => this.settled(watched, () => failed(error, message)),
+      );
+      const watched: Watched = { call, message, limits, resolve, ended, phase: "in time", deadline };
+      this.watched = watched;
+      this.wake(deadline);
+      // A handler can end its own term before it first waits for anything.
+      if (options.signal.aborted) this.onEndOfTerm();
+    });
+  }
+
+  private settled(watched: Watched, result: () => HandlerResult): void {
+    if (this.watched !== watched) return;
+    this.finish(watched, watched.phase === "in time" ? result() : tooLong(watched.limits, null));
+  }
+
+  private finish(watched: Watched, result: HandlerResult): void {
+    this.watched = null;
+    watched.resolve(result);
+  }
+
+  /** A timer that is set for an earlier message stays: it looks again when it fires. */
+  private wake(at: number): void {
+    if (this.wakeAt <= at) return;
+    this.takeBack();
+    this.wakeAt = at;
+    this.takeBack = this.options.clock.wakeAt(at, () => {
+      this.wakeAt = Number.POSITIVE_INFINITY;
+      this.onTime();
+    });
+  }
+
+  private onTime(): void {
+    const { watched } = this;
+    if (watched === null) return;
+    const now = this.options.clock.mono();
+    if (now >= watched.deadline) this.onDeadline(watched, now);
+    if (this.watched !== null) this.wake(watched.deadline);
+  }
+
+  private onDeadline(watched: Watched, now: number): void {
+    const { call, limits, ended } = watched;
+    if (watched.phase === "in time") {
+      watched.phase = "late";
+      watched.deadline = now + limits.graceMs;
       call.abort(new DOMException(tooLongText(limits), "TimeoutError"));
-    };
-    const onEndOfGrace = () => {
-      const giveUp = () => finish(tooLong(limits, ended));
-      if (call.kill === null) return giveUp();
+    } else if (watched.phase === "late" && call.kill !== null) {
       // Even a thread can be where nothing ends it at once, as in a blocking call of the system.
-      takeBack = after(longestEndMs, giveUp);
+      watched.phase = "ending";
+      watched.deadline = now + longestEndMs;
       call.kill();
-    };
-    const onEndOfTerm = () => {
-      finish({ kind: "abandoned", stillRunning: ended });
-      call.abort(signal.reason);
-      call.kill?.();
-    };
+    } else {
+      this.finish(watched, tooLong(limits, ended));
+    }
+  }
 
-    takeBack = after(limits.timeoutMs, onTimeout);
-    const forget = atEndOfTerm(signal, onEndOfTerm);
-    // A handler can end its own term before it first waits for anything.
-    if (signal.aborted) onEndOfTerm();
-  });
+  private onEndOfTerm(): void {
+    const { watched } = this;
+    if (watched === null) return;
+    const { call, ended } = watched;
+    this.finish(watched, { kind: "abandoned", stillRunning: ended });
+    call.abort(this.options.signal.reason);
+    call.kill?.();
+  }
 }
 
-function callInProcess(handler: Handler, message: Message): HandlerCall {
-  let controller: AbortController | null = null;
-  const context: HandlerContext = {
-    // Made when it is asked for: most handlers never do, and it costs more than all the rest of a call.
-    get signal() {
-      controller ??= new AbortController();
-      return controller.signal;
-    },
-  };
-  return {
-    settled: startedNow(handler, message, context),
-    abort: (reason) => {
-      controller ??= new AbortController();
-      controller.abort(reason);
-    },
-    kill: null,
-  };
+class InProcessCall implements HandlerCall {
+  readonly settled: Promise<unknown>;
+  readonly kill = null;
+  private readonly context = new InProcessContext();
+
+  constructor(handler: Handler, message: Message) {
+    this.settled = startedNow(handler, message, this.context);
+  }
+
+  abort(reason: unknown): void {
+    InProcessContext.abort(this.context, reason);
+  }
+}
+
+class InProcessContext implements HandlerContext {
+  #controller: AbortController | null = null;
+
+  /** Made when it is asked for: most handlers never do, and it costs more than all the rest of a call. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  static abort(context: InProcessContext, reason: unknown): void {
+    context.#controller ??= new AbortController();
+    context.#controller.abort(reason);
+  }
 }
 
 /** A handler without `async` may throw before there is a promise. */

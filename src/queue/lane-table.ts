@@ -1,5 +1,5 @@
 import type { LaneRow } from "../store/queue-contract.js";
-import { hasWork, isSuspect, type Lane } from "./core/lane.js";
+import { hasWork, isLastChance, isSuspect, type Lane } from "./core/lane.js";
 
 /** The lanes of one term, and which of them have something to do, in the order in which they came to have it. */
 export class LaneTable {
@@ -7,10 +7,17 @@ export class LaneTable {
   private readonly byName = new Map<string, Lane>();
   private readonly ready = new Set<Lane>();
   private readonly waiting = new Set<Lane>();
+  private readonly lastChances = new Set<Lane>();
+  /** The suspect that was taken last. */
+  private suspect: Lane | null = null;
+  /** The one that has its last chance, or gets it when nothing is in flight any more. */
+  private alone: Lane | null = null;
   private readonly now: () => number;
+  private readonly maxReclaims: number;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, maxReclaims = Infinity) {
     this.now = now;
+    this.maxReclaims = maxReclaims;
   }
 
   /** Takes in what the database says of a lane, in place of what was known. */
@@ -20,8 +27,8 @@ export class LaneTable {
     if (known !== undefined) {
       // What was taken in by this term is known here before a reading shows it: positions are never given twice. And what was
       // asked to be put to rest may come to rest after it was read.
-      const { appending, atRest } = known;
-      Object.assign(known, { ...fresh, tail: Math.max(known.tail, fresh.tail), appending, atRest });
+      const { appending, atRest, carefulUntil } = known;
+      Object.assign(known, { ...fresh, tail: Math.max(known.tail, fresh.tail), appending, atRest, carefulUntil });
       this.touch(known);
       return known;
     }
@@ -45,29 +52,48 @@ export class LaneTable {
 
   /** Something about the lane has changed: it may have work now, or none any more. */
   touch(lane: Lane): void {
-    this.ready.delete(lane);
-    this.waiting.delete(lane);
+    for (const set of [this.ready, this.lastChances, this.waiting]) set.delete(lane);
     if (!hasWork(lane)) return;
     if (lane.readyAt > this.now()) this.waiting.add(lane);
+    else if (isLastChance(lane, this.maxReclaims)) this.lastChances.add(lane);
     else this.ready.add(lane);
   }
 
-  /** Up to so many lanes of these stages that have work. Of those that are suspected of felling leaders, one at a time. */
-  take(most: number, stages: ReadonlySet<string>, suspectInFlight: boolean): readonly Lane[] {
+  /**
+   * Up to so many lanes of these stages that have work. Of those that are suspected of felling leaders, one at a time; and
+   * one that has its last chance, alone.
+   */
+  take(most: number, stages: ReadonlySet<string>): readonly Lane[] {
     this.wakeWaiting();
+    if (this.alone?.inFlight === true) return [];
+    this.alone = [...this.lastChances].find(({ stage }) => stages.has(stage)) ?? null;
+    if (this.alone !== null) return this.isAnyInFlight() ? [] : this.hand([this.alone]);
     const taken: Lane[] = [];
-    let suspects = suspectInFlight ? 1 : 0;
     for (const lane of this.ready) {
       if (taken.length >= most) break;
       if (!stages.has(lane.stage)) continue;
-      if (isSuspect(lane) && suspects++ > 0) continue;
+      if (isSuspect(lane, this.maxReclaims)) {
+        // In flight until the database knows what became of it.
+        if (this.suspect?.inFlight === true || taken.includes(this.suspect ?? lane)) continue;
+        this.suspect = lane;
+      }
       taken.push(lane);
     }
+    return this.hand(taken);
+  }
+
+  private hand(taken: readonly Lane[]): readonly Lane[] {
     for (const lane of taken) {
       this.ready.delete(lane);
+      this.lastChances.delete(lane);
       lane.inFlight = true;
     }
     return taken;
+  }
+
+  private isAnyInFlight(): boolean {
+    for (const lane of this.byId.values()) if (lane.inFlight) return true;
+    return false;
   }
 
   /** How long until a lane that waits has work; null where none does. */
@@ -98,6 +124,7 @@ function laneOf(row: LaneRow, now: number): Lane {
     tail,
     attempts,
     reclaims,
+    carefulUntil: 0,
     readyAt: now + waitMs,
     paused,
     blocked,

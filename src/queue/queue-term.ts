@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
 import { Appender } from "./appender.js";
+import { carefulUntil } from "./core/lane.js";
 import { Deliveries } from "./deliveries.js";
 import { Intake, termEnded } from "./intake.js";
 import { LaneTable } from "./lane-table.js";
@@ -29,7 +30,7 @@ export class QueueTerm {
 
   constructor(parts: QueueTermParts) {
     this.parts = parts;
-    this.table = new LaneTable(parts.clock.mono);
+    this.table = new LaneTable(parts.clock.mono, parts.settings.maxReclaims);
     this.steering = new Steering(parts, this.table, () => this.deliveries?.nudge());
   }
 
@@ -141,7 +142,10 @@ export class QueueTerm {
         const { segment, quarantined } = await this.steering.alone(async () => {
           const doubts = this.appender?.doubts() ?? [];
           const recovery = await book.recover(fence, order);
-          for (const row of recovery.lanes) this.table.load(row);
+          for (const row of recovery.lanes) {
+            const lane = this.table.load(row);
+            lane.carefulUntil = carefulUntil(lane, settings.maxReclaims, settings.batch);
+          }
           this.appender?.resolve(doubts);
           return recovery;
         });

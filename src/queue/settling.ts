@@ -92,7 +92,15 @@ export class Settling {
   async run(): Promise<void> {
     while (!this.closing || this.pending.size > 0) {
       if (this.pending.size === 0 || !(await this.commitNext())) await this.changed.wait();
+      await this.endOfTurn();
     }
+  }
+
+  /** What other handlers finish in the same turn goes with the same commit. */
+  private endOfTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 
   stop(): void {

@@ -11,6 +11,8 @@ export interface Lane {
   tail: number;
   attempts: number;
   reclaims: number;
+  /** One of the messages up to here may fell its process: they are claimed one by one, so that it is found. */
+  carefulUntil: number;
   /** Monotonic time before which the head is not tried again. */
   readyAt: number;
   paused: boolean;
@@ -31,11 +33,21 @@ export function hasWork(lane: Lane): boolean {
 /** A head that was in flight in this many crashes may be what causes them: such lanes are worked on one at a time. */
 const suspectAfter = 2;
 
-export function isSuspect(lane: Lane): boolean {
-  return lane.reclaims >= suspectAfter;
+export function isSuspect({ reclaims }: Lane, maxReclaims: number): boolean {
+  return reclaims >= Math.min(suspectAfter, maxReclaims);
 }
 
-/** How many messages of each lane to claim, so that a claim has its size whatever the number of lanes. */
-export function shareOf(batch: number, lanes: number): number {
-  return Math.max(1, Math.floor(batch / Math.max(1, lanes)));
+/** One more crash, and its head is put aside. So nothing is worked on beside it: what happens then, it has done. */
+export function isLastChance({ reclaims }: Lane, maxReclaims: number): boolean {
+  return reclaims >= maxReclaims;
+}
+
+/** Up to where a suspect has to be claimed message by message. Its head may be innocent, and not the next ones of its claim. */
+export function carefulUntil(lane: Lane, maxReclaims: number, batch: number): number {
+  return isSuspect(lane, maxReclaims) ? Math.max(lane.carefulUntil, lane.done + batch) : lane.carefulUntil;
+}
+
+/** How many messages of a lane to claim, so that a claim has its size whatever the number of lanes. */
+export function shareOf(lane: Lane, batch: number, lanes: number): number {
+  return lane.done < lane.carefulUntil ? 1 : Math.max(1, Math.floor(batch / Math.max(1, lanes)));
 }
