@@ -69,12 +69,13 @@ export class LaneTable {
     this.alone = [...this.lastChances].find(({ stage }) => stages.has(stage)) ?? null;
     if (this.alone !== null) return this.isAnyInFlight() ? [] : this.hand([this.alone]);
     const taken: Lane[] = [];
+    // One is in flight until the database knows what became of it.
+    let suspects = this.suspect?.inFlight === true ? 1 : 0;
     for (const lane of this.ready) {
       if (taken.length >= most) break;
       if (!stages.has(lane.stage)) continue;
       if (isSuspect(lane, this.maxReclaims)) {
-        // In flight until the database knows what became of it.
-        if (this.suspect?.inFlight === true || taken.includes(this.suspect ?? lane)) continue;
+        if (suspects++ > 0) continue;
         this.suspect = lane;
       }
       taken.push(lane);
