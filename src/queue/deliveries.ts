@@ -55,7 +55,7 @@ export class Deliveries {
       while (!this.stopping) {
         const claimed = await this.claimNext();
         // While as many are worked on as may be, a lane whose time has come is not taken: its time would wake this at once.
-        if (!claimed && !this.stopping) await this.changed.wait(this.isFull ? null : this.table.nextWakeMs());
+        if (!claimed && !this.stopping) await this.changed.wait(this.room <= 0 ? null : this.table.nextWakeMs());
       }
     } finally {
       // Also after a claim that failed: whoever goes on with these lanes must not work beside what still runs (G5).
@@ -78,14 +78,17 @@ export class Deliveries {
   }
 
   /** While some lanes are worked on, the next are claimed already; but in one statement for many, and not one by one. */
-  private get isFull(): boolean {
-    return this.flights.size > this.parts.settings.concurrency;
+  private get room(): number {
+    const { concurrency } = this.parts.settings;
+    const inFlight = this.flights.size + this.settling.unsettled;
+    if (this.flights.size > concurrency) return 0;
+    return Math.min(2 * concurrency - this.flights.size, mostUnsettled * concurrency - inFlight);
   }
 
   private async claimNext(): Promise<boolean> {
     const { book, fence, settings, handlers, clock } = this.parts;
-    if (this.isFull) return false;
-    const room = 2 * settings.concurrency - this.flights.size;
+    const { room } = this;
+    if (room <= 0) return false;
     const lanes = this.table.take(room, new Set(handlers.keys()));
     if (lanes.length === 0) return false;
     this.claims += 1;
@@ -197,6 +200,8 @@ export class Deliveries {
 }
 
 const unclaimedPauseMs = 200;
+/** So many times as many lanes as are worked on at a time may be in flight: what a crash repeats is in them. */
+const mostUnsettled = 4;
 
 const incomingProduced = (message: Produced): Incoming => incomingOf(message, message.stage);
 

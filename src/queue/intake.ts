@@ -13,12 +13,39 @@ export interface Accepted {
   readonly duplicate: boolean;
 }
 
-interface Waiting {
+/** One message of a call, which returns when all of its messages have their places. */
+class Waiting {
   readonly message: Incoming;
-  readonly resolve: (accepted: Accepted) => void;
+  private readonly call: Call;
+  private readonly index: number;
+
+  constructor(message: Incoming, call: Call, index: number) {
+    this.message = message;
+    this.call = call;
+    this.index = index;
+  }
+
+  resolve(accepted: Accepted): void {
+    const { call } = this;
+    call.accepted[this.index] = accepted;
+    call.left -= 1;
+    if (call.left === 0) call.resolve(call.accepted);
+  }
+
+  reject(error: unknown): void {
+    this.call.reject(error);
+  }
+}
+
+interface Call {
+  readonly accepted: Accepted[];
+  left: number;
+  readonly resolve: (accepted: readonly Accepted[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** One commit takes in so much, however many calls it comes from. */
+const largestBatch = 2_000;
 const largestBatchBytes = 8 * 1_048_576;
 const longestPauseMs = 2_000;
 
@@ -42,16 +69,21 @@ export class Intake {
     this.changed = new Signal(parts.clock);
   }
 
-  add(message: Incoming): Promise<Accepted> {
-    if (this.ended !== null) return Promise.reject(this.ended);
-    const { maxWaitingBytes } = this.parts.settings;
-    if (this.waitingBytes > 0 && this.waitingBytes + message.body.length > maxWaitingBytes) {
+  /** Refused as a whole where too much waits already. */
+  async add(messages: readonly Incoming[]): Promise<readonly Accepted[]> {
+    if (this.ended !== null) throw this.ended;
+    if (messages.length === 0) return [];
+    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0);
+    if (this.waitingBytes > 0 && this.waitingBytes + bytes > this.parts.settings.maxWaitingBytes) {
       const full = `${this.waitingBytes} bytes wait to be taken in already: slow down, and try again.`;
-      return Promise.reject(new HoldfastError("TOO_BUSY", full));
+      throw new HoldfastError("TOO_BUSY", full);
     }
-    this.waitingBytes += message.body.length;
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ message, resolve, reject });
+    this.waitingBytes += bytes;
+    return await new Promise((resolve, reject) => {
+      const call: Call = { accepted: [], left: messages.length, resolve, reject };
+      messages.forEach((message, index) => {
+        this.waiting.push(new Waiting(message, call, index));
+      });
       this.changed.notify();
     });
   }
@@ -76,7 +108,7 @@ export class Intake {
 
   end(reason: Error): void {
     this.ended = reason;
-    for (const { reject } of this.waiting) reject(reason);
+    for (const one of this.waiting) one.reject(reason);
     this.waiting = [];
     this.changed.notify();
   }
@@ -86,8 +118,7 @@ export class Intake {
    * lanes could not be looked at.
    */
   private async next(): Promise<readonly Waiting[] | null> {
-    const { batch } = this.parts.settings;
-    const looked = this.waiting.slice(0, 4 * batch);
+    const looked = this.waiting.slice(0, 2 * largestBatch);
     try {
       await this.appender.openLanes(looked.map(({ message }) => message));
     } catch (error) {
@@ -98,7 +129,8 @@ export class Intake {
     const taken: Waiting[] = [];
     let bytes = 0;
     for (const one of looked) {
-      if (taken.length >= batch || (taken.length > 0 && bytes + one.message.body.length > largestBatchBytes)) break;
+      if (taken.length >= largestBatch || (taken.length > 0 && bytes + one.message.body.length > largestBatchBytes))
+        break;
       if (!this.appender.isFree(one.message)) continue;
       bytes += one.message.body.length;
       taken.push(one);
@@ -120,7 +152,7 @@ export class Intake {
     try {
       fresh = await this.withoutDuplicates(taken);
     } catch (error) {
-      for (const { reject } of taken) reject(error);
+      for (const one of taken) one.reject(error);
     }
     this.appender.free(messagesOf(taken));
     try {
@@ -139,7 +171,7 @@ export class Intake {
       await this.append(placed);
     } catch (error) {
       const isReplayed = isFailure(error, "DATABASE_REFUSED") && fresh.length > 1;
-      if (!isReplayed) for (const { reject } of fresh) reject(error);
+      if (!isReplayed) for (const one of fresh) one.reject(error);
       if (isFailure(error, "UNKNOWN_OUTCOME")) {
         this.appender.doubt(placed);
         throw error;
@@ -151,9 +183,9 @@ export class Intake {
     }
     this.appender.committed(placed);
     this.appender.hold(messagesOf(next));
-    fresh.forEach(({ resolve }, index) => {
+    fresh.forEach((one, index) => {
       const { lane = 0, position = 0 } = placed.batch.messages[index] ?? {};
-      resolve({ lane, position, duplicate: false });
+      one.resolve({ lane, position, duplicate: false });
     });
   }
 
@@ -165,7 +197,7 @@ export class Intake {
         await this.commit([one], next);
       } catch (error) {
         this.appender.free(messagesOf(next));
-        for (const { reject } of next) reject(error);
+        for (const one of next) one.reject(error);
         throw error;
       }
     }
@@ -205,8 +237,7 @@ export class Intake {
       const place = key === null ? undefined : known.get(key);
       const first = key === null ? undefined : firsts.get(key);
       if (place !== undefined) one.resolve({ ...place, duplicate: true });
-      else if (first !== undefined)
-        this.add(one.message).then(one.resolve, one.reject); // After the first has its place.
+      else if (first !== undefined) this.waitAgain(one);
       else {
         if (key !== null) firsts.set(key, one);
         fresh.push(one);
@@ -215,13 +246,20 @@ export class Intake {
     return fresh;
   }
 
+  /** Until the first of its key has its place. */
+  private waitAgain(one: Waiting): void {
+    if (this.ended !== null) return one.reject(this.ended);
+    this.waitingBytes += one.message.body.length;
+    this.waiting.push(one);
+  }
+
   private async fail(looked: readonly Waiting[], error: unknown): Promise<void> {
     if (isFailure(error, "DATABASE_AWAY")) {
       await pause(this.parts.clock, 100);
       return;
     }
     this.forget(looked);
-    for (const { reject } of looked) reject(error);
+    for (const one of looked) one.reject(error);
   }
 }
 

@@ -4,7 +4,8 @@ import { hasWork, isLastChance, isSuspect, type Lane } from "./core/lane.js";
 /** The lanes of one term, and which of them have something to do, in the order in which they came to have it. */
 export class LaneTable {
   private readonly byId = new Map<number, Lane>();
-  private readonly byName = new Map<string, Lane>();
+  /** By stage and name. */
+  private readonly byName = new Map<string, Map<string, Lane>>();
   private readonly ready = new Set<Lane>();
   private readonly waiting = new Set<Lane>();
   private readonly lastChances = new Set<Lane>();
@@ -33,7 +34,8 @@ export class LaneTable {
       return known;
     }
     this.byId.set(fresh.id, fresh);
-    this.byName.set(nameOf(fresh.stage, fresh.name), fresh);
+    const ofStage = this.byName.get(fresh.stage) ?? new Map<string, Lane>();
+    this.byName.set(fresh.stage, ofStage.set(fresh.name, fresh));
     this.touch(fresh);
     return fresh;
   }
@@ -43,7 +45,7 @@ export class LaneTable {
   }
 
   find(stage: string, name: string): Lane | undefined {
-    return this.byName.get(nameOf(stage, name));
+    return this.byName.get(stage)?.get(name);
   }
 
   all(): Iterable<Lane> {
@@ -108,10 +110,6 @@ export class LaneTable {
     const now = this.now();
     for (const lane of this.waiting) if (lane.readyAt <= now) this.touch(lane);
   }
-}
-
-function nameOf(stage: string, lane: string): string {
-  return `${stage}\n${lane}`;
 }
 
 function laneOf(row: LaneRow, now: number): Lane {

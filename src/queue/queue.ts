@@ -11,10 +11,12 @@ import type {
   MessageHead,
   QueueBook,
 } from "../store/queue-contract.js";
+import type { QueueCounts } from "../telemetry/queue-metrics.js";
 import { incomingOf } from "./appender.js";
 import type { RunnableHandler } from "./handler-runner.js";
 import type { Accepted, Intake } from "./intake.js";
 import { setPaused, skipHead } from "./lane-steering.js";
+import { measuredBook } from "./measured-book.js";
 import { checkMessage, type NewMessage } from "./message.js";
 import { type QueueOptions, type QueueSettings, queueSettingsOf } from "./queue-settings.js";
 import { QueueTerm } from "./queue-term.js";
@@ -47,6 +49,7 @@ export class Queue {
   private readonly settings: QueueSettings;
   private readonly node: QueueNode;
   private readonly book: QueueBook;
+  private readonly counts: QueueCounts | null;
   private readonly handlers = new Map<string, RunnableHandler>();
   private current: QueueTerm | null = null;
 
@@ -56,7 +59,7 @@ export class Queue {
     this.role = this.settings.role;
     this.node = node;
     this.book = node.queueBook;
-    node.queues?.add(this);
+    this.counts = node.queues?.add(this) ?? null;
     node.role(this.settings.role).lead(async (term) => await this.lead(term));
   }
 
@@ -73,7 +76,7 @@ export class Queue {
     for (const message of messages) checkMessage(message, stages, maxBodyBytes);
     const { intake } = this.leading();
     const [first = ""] = stages;
-    return await Promise.all(messages.map((message) => intake.add(incomingOf(message, first))));
+    return await intake.add(messages.map((message) => incomingOf(message, first)));
   }
 
   /** What this node may do as the leader; else NotLeaderError. */
@@ -112,7 +115,9 @@ export class Queue {
    * it. Refused where the lane is not blocked.
    */
   async skip(lane: LaneName): Promise<LaneRow> {
-    return await this.heeded(await skipHead(this.book, this.name, lane));
+    const row = await skipHead(this.book, this.name, lane);
+    this.counts?.dead(1);
+    return await this.heeded(row);
   }
 
   private async heeded(row: LaneRow): Promise<LaneRow> {
@@ -134,6 +139,17 @@ export class Queue {
     const depth: Record<string, number> = Object.fromEntries(this.settings.stages.map((stage) => [stage, 0]));
     for (const { stage, tail, done } of await this.lanes()) depth[stage] = (depth[stage] ?? 0) + tail - done;
     return depth;
+  }
+
+  /** The same of the lanes that this node works on, from memory; 0 in every stage where it does not lead. */
+  depthHere(): Readonly<Record<string, number>> {
+    const depth = this.isOpen ? this.current?.depth() : undefined;
+    return Object.fromEntries(this.settings.stages.map((stage) => [stage, depth?.get(stage) ?? 0]));
+  }
+
+  /** Whether this node leads, and has read the lanes. */
+  get isOpen(): boolean {
+    return (this.current?.open ?? null) !== null;
   }
 
   async peek(lane: LaneName, limit = 10): Promise<readonly MessageHead[]> {
@@ -188,7 +204,7 @@ export class Queue {
     const failure = new AbortController();
     const current = new QueueTerm({
       settings: this.settings,
-      book: this.book,
+      book: this.counts === null ? this.book : measuredBook(this.book, this.counts, this.node.clock),
       fence: term.fence,
       signal: AbortSignal.any([term.signal, failure.signal]),
       requireLeader: () => term.require(),

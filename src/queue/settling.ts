@@ -33,6 +33,7 @@ export class Settling {
   private pending = new Map<Lane, Progress>();
   private closing = false;
   private lost = false;
+  private endedLanes = 0;
 
   constructor(options: {
     readonly parts: QueueTermParts;
@@ -48,6 +49,11 @@ export class Settling {
     this.onSettled = options.onSettled;
     this.failed = options.failed;
     this.changed = new Signal(options.parts.clock);
+  }
+
+  /** How many lanes nobody works on any more, and are still in flight until the next commits. */
+  get unsettled(): number {
+    return this.endedLanes;
   }
 
   /** The message at this position is finished. */
@@ -72,6 +78,7 @@ export class Settling {
     const progress = this.progressOf(lane, claim);
     progress.head = head;
     progress.keeps = false;
+    this.endedLanes += 1;
     this.changed.notify();
   }
 
@@ -149,7 +156,10 @@ export class Settling {
     if (head.kind === "retry" || head.kind === "blocked") lane.attempts = head.attempts;
     if (head.kind === "retry") lane.readyAt = this.parts.clock.mono() + head.waitMs;
     if (head.kind === "blocked") lane.blocked = true;
-    if (!keeps) lane.inFlight = false;
+    if (!keeps) {
+      lane.inFlight = false;
+      this.endedLanes -= 1;
+    }
     this.table.touch(lane);
   }
 }

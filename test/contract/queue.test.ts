@@ -38,7 +38,10 @@ describe.each([
     await player.lead();
     const before = await stateOf(book);
     const late = leader.batch([messageAt(lane, 4, "late", "late")]);
+    const taken = leader.batch([messageAt(lane, 3, "late", "late")]);
     const writes = [
+      book.append(fence, taken),
+      book.settle(fence, [settlement(lane, 2, 2)], taken),
       book.recover(fence, { queue, maxReclaims: 5, own: true }),
       book.openLanes(fence, queue, [{ stage: "in", lane: "late" }]),
       book.append(fence, late),

@@ -21,12 +21,20 @@ export function questionsOver(pool: pg.Pool, schema: string): Questions {
     async ask(doing, ask, timeoutMs = askTimeoutMs) {
       let client: pg.PoolClient | null = null;
       let failed = false;
+      // The end of a session may come in one packet with the answer; without a listener it would end the process.
+      const ignored = (): void => {
+        failed = true;
+      };
       const asked = pool.connect().then((connected) => {
         client = connected;
+        connected.on("error", ignored);
         return ask(connected);
       });
       // Whatever the connection still carries: the pool drops it, also one that comes when nobody waits any more.
-      const release = (): void => client?.release(failed);
+      const release = (): void => {
+        client?.off("error", ignored);
+        client?.release(failed);
+      };
       try {
         return await within(timeoutMs, asked, () => {
           throw new Error(`no answer within ${timeoutMs} ms: timeout`);

@@ -28,8 +28,10 @@ export class QueueTraffic {
       await this.send(fence, messages.length === 0 ? { statements: [] } : this.appending(fence, batch));
       return messages.length;
     } catch (error) {
-      if (sqlStateOf(error) === sqlState.uniqueViolation) return 0;
-      throw error;
+      if (sqlStateOf(error) !== sqlState.uniqueViolation) throw error;
+      // Whoever was deposed is told that: what is in its place may be another's, and is no proof that this was taken in.
+      await this.send(fence, { statements: [] });
+      return 0;
     }
   }
 
@@ -94,12 +96,13 @@ export class QueueTraffic {
       const rows = results.flatMap((result) => result.rows as { gone: readonly number[] }[]);
       return rows[0]?.gone ?? [];
     } catch (error) {
-      if (sqlStateOf(error) === sqlState.uniqueViolation) throw placesTaken();
       const { cause } = error as { cause?: unknown };
-      if (!(cause instanceof pg.DatabaseError) || sqlStateOf(cause) !== sqlState.claimGone) throw error;
+      const arePlacesTaken = sqlStateOf(error) === sqlState.uniqueViolation;
+      if (!arePlacesTaken && sqlStateOf(cause) !== sqlState.claimGone) throw error;
       // Whoever was deposed is told that, and not what it would have found.
       await this.send(fence, { statements: [] });
-      return JSON.parse(cause.detail ?? "[]") as readonly number[];
+      if (arePlacesTaken) throw placesTaken();
+      return JSON.parse((cause as pg.DatabaseError).detail ?? "[]") as readonly number[];
     }
   }
 
