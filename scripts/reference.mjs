@@ -204,17 +204,18 @@ ${table(["code", "HTTP status", "exit code", "meaning"], rows)}
 `;
 }
 
-function readMetrics({ ElectionMetrics, ClusterMetrics, HttpMetrics, Registry }) {
+function readMetrics({ ElectionMetrics, ClusterMetrics, QueueMetrics, HttpMetrics, Registry }) {
   const registry = new Registry();
   const prefix = "holdfast_";
   new ElectionMetrics(registry, prefix).addRole("role", () => ({}));
   new ClusterMetrics(registry, prefix, () => ({}));
+  new QueueMetrics(registry, prefix);
   const http = new HttpMetrics(registry, prefix);
   const metrics = registry.getMetricsAsArray();
   http.remove(); // It watches the event loop.
   return metrics.map((metric) => ({
     name: metric.name,
-    kind: metric.constructor.name.toLowerCase(),
+    kind: metric.type,
     labels: metric.labelNames,
     help: metric.help,
     buckets: metric.upperBounds ?? [],
@@ -231,19 +232,24 @@ function reasonsOf(metric) {
 function renderMetrics(metrics) {
   const code = (text) => `\`${text}\``;
   const rows = metrics.map(({ name, kind, labels, help }) => [code(name), kind, labels.map(code).join(", "), help]);
-  const buckets = [...new Set(metrics.filter((metric) => metric.buckets.length > 0).map((m) => m.buckets.join(", ")))];
+  const timed = metrics.filter((metric) => metric.buckets.length > 0);
+  const buckets = [...new Set(timed.map((metric) => metric.buckets.join(", ")))].map((bounds) => {
+    const names = timed.filter((metric) => metric.buckets.join(", ") === bounds).map(({ name }) => code(name));
+    return `- Buckets of ${names.join(", ")}, in seconds: ${bounds}.`;
+  });
   const reasons = metrics.flatMap((metric) => metric.reasons);
   return `${note}
 
 # Metrics
 
 In the registry that \`createNode\` is given, or in \`node.registry\`. The prefix is the setting \`metrics.prefix\`. Every series of a
-role exists at 0 from \`node.role(name)\` on. Those of HTTP are there while a server is.
+role exists at 0 from \`node.role(name)\` on, and of a queue from \`createQueue\` on: its leader says what is, the others say 0. Those
+of HTTP are there while a server is.
 
 ${table(["name", "kind", "labels", "meaning"], rows)}
 
 - \`reason\` is one of ${reasons.map(code).join(", ")}.
-- Buckets, in seconds: ${buckets.join("; ")}.
+${buckets.join("\n")}
 `;
 }
 
@@ -271,6 +277,7 @@ async function writeReference() {
   const metrics = {
     ...(await load("telemetry/metrics.js")),
     ...(await load("telemetry/cluster-metrics.js")),
+    ...(await load("telemetry/queue-metrics.js")),
     ...(await load("telemetry/http-metrics.js")),
     Registry: (await import("prom-client")).Registry,
   };

@@ -28,6 +28,7 @@ import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
 import { mergeMetrics } from "./telemetry/merged-metrics.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
+import { QueueMetrics } from "./telemetry/queue-metrics.js";
 
 export interface NodeEvents {
   draining: [];
@@ -57,7 +58,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
-  private readonly metrics: readonly [ElectionMetrics, ClusterMetrics];
+  private readonly metrics: readonly { remove(): void }[];
   private readonly membership: Membership;
   private readonly draining: Drain;
   private readonly roles: RoleBook<Tx>;
@@ -81,7 +82,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
     this.queueBook = store.queue;
-    this.queues = new Queues(store.queue, store.queueView);
+    const queueMetrics = new QueueMetrics(registry, prefix);
+    this.queues = new Queues({ book: store.queue, view: store.queueView, metrics: queueMetrics, clock });
     this.roles = new RoleBook({
       store,
       clock,
@@ -92,7 +94,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       lockKeyOf: (role) => config.lockKeys.get(role) ?? null,
     });
     this.membership = this.createMembership();
-    this.metrics = [elections, new ClusterMetrics(registry, prefix, () => this.membership.news.members)];
+    const members = new ClusterMetrics(registry, prefix, () => this.membership.news.members);
+    this.metrics = [elections, members, queueMetrics];
     this.draining = new Drain({
       work: this.work,
       clock,

@@ -44,6 +44,13 @@ export class QueueTerm {
     return this.redriving;
   }
 
+  /** Unfinished messages by stage, as far as they have been read: lanes at rest hold none. */
+  depth(): ReadonlyMap<string, number> {
+    const depth = new Map<string, number>();
+    for (const { stage, tail, done } of this.table.all()) depth.set(stage, (depth.get(stage) ?? 0) + tail - done);
+    return depth;
+  }
+
   /** Runs until leadership ends: takes messages in, and hands them out. */
   async run(): Promise<void> {
     const { signal, settings } = this.parts;

@@ -25,6 +25,8 @@ function make(node: StandInNode, name: string, role: string): string[] {
   node.queues.add({
     name,
     role,
+    isOpen: true,
+    depthHere: () => ({ ingress: 0 }),
     heed: async () => await Promise.resolve(),
     redrive: async (ids): Promise<readonly Redriven[]> => {
       told.push(...ids);

@@ -19,6 +19,7 @@ import type { AccessBook, Transition } from "../../src/store/contract.js";
 import { MemoryQueueBook } from "../../src/store/memory/queue-book.js";
 import { MemoryQueueTables } from "../../src/store/memory/queue-tables.js";
 import { memoryQueueView } from "../../src/store/memory/queue-view.js";
+import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
 
 type Writeable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
 
@@ -120,7 +121,12 @@ export class StandInNode implements ServedNode {
     const book = new MemoryQueueBook(this.queueTables, now, async (_fence, fn) => {
       await fn({ onCommit: (effect) => effect() });
     });
-    return new Queues(this.troubled(book), this.troubled(memoryQueueView(this.queueTables, now)));
+    return new Queues({
+      book: this.troubled(book),
+      view: this.troubled(memoryQueueView(this.queueTables, now)),
+      metrics: new QueueMetrics(new Registry(), "holdfast_"),
+      clock: systemClock,
+    });
   }
 
   /** The same, as far away as the database. */

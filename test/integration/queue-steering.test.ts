@@ -18,6 +18,10 @@ async function startPair(url: string, options: Partial<QueueOptions> = {}) {
   return {
     queue,
     elsewhere,
+    metricsOf: async (where: "leader" | "standby", name: string) => {
+      const { registry } = where === "leader" ? leading.node : standby.node;
+      return (await registry.metrics()).split("\n").filter((line) => line.startsWith(`holdfast_queue_${name}`));
+    },
     [Symbol.asyncDispose]: async () => {
       await standby.node.close();
       await leading.node.close();
@@ -126,4 +130,30 @@ test.concurrent("a blocked head is skipped from any node: it is a dead letter, a
     message: expect.stringContaining("not blocked"),
   });
   await expect(pair.elsewhere.skip({ ...x, lane: "none" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test.concurrent("the leader's metrics say what is and what was done, and the standby's 0", async ({ expect }) => {
+  await using database = await createTestDatabase();
+  await using pair = await startPair(database.url, { maxAttempts: 1 });
+  const of = 'queue="orders"';
+  for (const where of ["leader", "standby"] as const) {
+    expect(await pair.metricsOf(where, "delivered_total")).toEqual([`holdfast_queue_delivered_total{${of}} 0`]);
+  }
+  pair.queue.process("ingress", async ({ body }) => {
+    if (body.toString() === "bad") throw new Error("no");
+    await Promise.resolve();
+  });
+  await pair.queue.enqueueMany(bodies("1", "2", "bad", "3"));
+  const leader = async (name: string) => await pair.metricsOf("leader", name);
+  // One more opened the queue.
+  await expect.poll(async () => await leader("delivered_total")).toEqual([`holdfast_queue_delivered_total{${of}} 4`]);
+  expect(await leader("dead_total")).toEqual([`holdfast_queue_dead_total{${of}} 1`]);
+  expect(await leader("delivery_seconds_count")).toEqual([`holdfast_queue_delivery_seconds_count{${of}} 4`]);
+  await pair.queue.pause(x);
+  await pair.queue.enqueueMany(bodies("4", "5"));
+  expect(await leader("depth")).toEqual([`holdfast_queue_depth{stage="ingress",${of}} 2`]);
+  expect((await leader("oldest_seconds"))[0]).toMatch(/ \d/);
+  expect(await pair.metricsOf("standby", "depth")).toEqual([`holdfast_queue_depth{stage="ingress",${of}} 0`]);
+  expect(await pair.metricsOf("standby", "oldest_seconds")).toEqual([`holdfast_queue_oldest_seconds{${of}} 0`]);
+  expect(await pair.metricsOf("standby", "delivered_total")).toEqual([`holdfast_queue_delivered_total{${of}} 0`]);
 });

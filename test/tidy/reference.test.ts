@@ -14,6 +14,7 @@ import { errorCodes } from "../../src/errors.js";
 import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
 import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
 import { ElectionMetrics } from "../../src/telemetry/metrics.js";
+import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
 import { readSource, repositoryPaths, repositoryRoot } from "./source-tree.js";
 
@@ -23,7 +24,7 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const metrics = { ElectionMetrics, ClusterMetrics, HttpMetrics, Registry };
+const metrics = { ElectionMetrics, ClusterMetrics, QueueMetrics, HttpMetrics, Registry };
 const program = createProgram(new FakeCommandLine());
 const modules = { settings, errorsSource, metrics, program };
 const pages = renderReference(modules);
