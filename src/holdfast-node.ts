@@ -21,6 +21,7 @@ import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
 import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
 import type { NodeParts } from "./node-parts.js";
+import { queueDefaultsOf } from "./queue/queue-defaults.js";
 import { Queues } from "./queue/queues.js";
 import type { LockSession } from "./store/contract.js";
 import type { QueueBook } from "./store/queue-contract.js";
@@ -83,7 +84,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.access = new Access(store.access, clock);
     this.queueBook = store.queue;
     const queueMetrics = new QueueMetrics(registry, prefix);
-    this.queues = new Queues({ book: store.queue, view: store.queueView, metrics: queueMetrics, clock });
+    this.queues = new Queues({ store, clock, metrics: queueMetrics, defaults: queueDefaultsOf(config) });
     this.roles = new RoleBook({
       store,
       clock,

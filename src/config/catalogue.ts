@@ -56,7 +56,7 @@ export const catalogue = {
     leaseTtlSeconds: seconds(
       60,
       { min: 1, max: 86_400 },
-      "How long a claimed row stays claimed unless it is renewed. Too short, and a slow worker loses what it works on.",
+      "How long a claim of a queue holds unless it is renewed. Too short, and a slow worker loses what it works on.",
     ),
     migrate: oneOf(["auto", "check"], '"check" refuses to start on an old schema, with the command to run.'),
     tls: oneOf(["verify-full", "require", "disable"], '"disable" is for loopback only, and the default there.'),
@@ -102,7 +102,7 @@ export const catalogue = {
     reclaimIntervalSeconds: seconds(
       30,
       { min: 0.1, max: 86_400 },
-      "How often the leader looks for claims that have run out.",
+      "How often the leader of a queue looks for claims that have run out.",
     ),
     markDeadNodes: flag(true, "Whether this node marks nodes as dead that are no longer heard of."),
     forgetAfter: duration("24h", "How long the rows of nodes that left or died are kept."),
@@ -164,7 +164,11 @@ export const catalogue = {
     moonlight: flag(false, "Whether the agent beside a controller works while that controller is a standby."),
   },
   retention: {
-    bodiesDays: integer(30, { min: 0, max: 36_500 }, "How long the bodies of messages are kept; 0 keeps them."),
+    bodiesDays: integer(
+      30,
+      { min: 0, max: 36_500 },
+      "How long finished messages are kept; 0 keeps them. What is not finished always stays.",
+    ),
     historyDays: integer(90, { min: 0, max: 36_500 }, "How long the history is kept; 0 keeps it."),
     auditDays: integer(365, { min: 0, max: 36_500 }, "How long the audit is kept, at least 30; 0 keeps it."),
   },

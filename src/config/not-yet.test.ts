@@ -19,16 +19,20 @@ describe("settings without an effect yet", () => {
   it("are named where somebody stated them, in a file or in the environment", () => {
     const tables = '[[crons]]\nname = "nightly"\nschedule = "0 3 * * *"\nop = "clean"\n';
     expect(lineOf(tables, { HOLDFAST_JOBS_MAX_ATTEMPTS: "3", HOLDFAST_RETENTION_BODIES_DAYS: "7" })).toBe(
-      "not in this version yet: jobs, crons, retention.bodies_days",
+      "not in this version yet: jobs, crons",
     );
-    expect(lineOf("[store]\nlease_ttl_seconds = 30\n[shutdown]\npoll_interval_ms = 50\n")).toBe(
-      "not in this version yet: store.lease_ttl_seconds, shutdown.poll_interval_ms",
+    expect(lineOf("[supervisor]\nmoonlight = true\n[shutdown]\npoll_interval_ms = 50\n")).toBe(
+      "not in this version yet: shutdown.poll_interval_ms, supervisor",
     );
   });
 
   it("are not spoken of where nobody did, nor are those that have one", () => {
     expect(lineOf("")).toBeNull();
-    expect(lineOf('[cluster]\nname = "mine"\n[retention]\nhistory_days = 3\naudit_days = 9\n')).toBeNull();
+    expect(
+      lineOf(
+        '[cluster]\nname = "mine"\n[retention]\nhistory_days = 3\nbodies_days = 9\n[store]\nlease_ttl_seconds = 30\n',
+      ),
+    ).toBeNull();
   });
 
   it("are all in the catalogue", () => {

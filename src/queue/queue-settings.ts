@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors.js";
+import { type QueueDefaults, usualDefaults } from "./queue-defaults.js";
 
 export type LanePolicy = "dead_letter" | "block";
 
@@ -24,9 +25,11 @@ export interface QueueOptions {
   readonly batch?: number | undefined;
   /** How long a message may take. */
   readonly handlerTimeoutMs?: number | undefined;
+  /** How long a claim holds unless it is renewed; `store.lease_ttl_seconds` of the node by default. */
   readonly leaseMs?: number | undefined;
+  /** How often the leader looks for claims that were lost; `cluster.reclaim_interval_seconds` by default. */
   readonly sweepIntervalMs?: number | undefined;
-  /** How long finished messages are kept; null keeps them. */
+  /** How long finished messages are kept; null keeps them; `retention.bodies_days` by default. */
   readonly retentionMs?: number | null | undefined;
   /** How long a segment takes messages in, before the next is opened. */
   readonly segmentMs?: number | undefined;
@@ -58,7 +61,7 @@ const mebibyte = 1_048_576;
 const day = 86_400_000;
 const namePattern = /^[a-z0-9_-]{1,63}$/;
 
-export function queueSettingsOf(options: QueueOptions): QueueSettings {
+export function queueSettingsOf(options: QueueOptions, defaults: QueueDefaults = usualDefaults): QueueSettings {
   const { name, role = "scheduler", stages = ["ingress"], policy = "dead_letter" } = options;
   for (const given of [name, ...stages]) {
     if (!namePattern.test(given)) throw bad(`"${given}" must be 1 to 63 of the characters a-z, 0-9, "_" and "-".`);
@@ -67,6 +70,7 @@ export function queueSettingsOf(options: QueueOptions): QueueSettings {
   if (policy !== "dead_letter" && policy !== "block") {
     throw bad(`policy must be "dead_letter" or "block", not ${JSON.stringify(policy)}.`);
   }
+  const retentionMs = options.retentionMs === undefined ? defaults.retentionMs : options.retentionMs;
   return {
     name,
     role,
@@ -80,10 +84,9 @@ export function queueSettingsOf(options: QueueOptions): QueueSettings {
     concurrency: within("concurrency", options.concurrency ?? 16, 1, 10_000),
     batch: within("batch", options.batch ?? 500, 1, 10_000),
     handlerTimeoutMs: within("handlerTimeoutMs", options.handlerTimeoutMs ?? 30_000, 1, day),
-    leaseMs: within("leaseMs", options.leaseMs ?? 60_000, 100, day),
-    sweepIntervalMs: within("sweepIntervalMs", options.sweepIntervalMs ?? 30_000, 10, day),
-    retentionMs:
-      options.retentionMs === null ? null : within("retentionMs", options.retentionMs ?? 30 * day, 0, 3_650 * day),
+    leaseMs: within("leaseMs", options.leaseMs ?? defaults.leaseMs, 100, day),
+    sweepIntervalMs: within("sweepIntervalMs", options.sweepIntervalMs ?? defaults.sweepIntervalMs, 10, day),
+    retentionMs: retentionMs === null ? null : within("retentionMs", retentionMs, 0, 36_500 * day),
     segmentMs: within("segmentMs", options.segmentMs ?? day, 10, 366 * day),
     maxWaitingBytes: within("maxWaitingBytes", options.maxWaitingBytes ?? 64 * mebibyte, 1, 4_096 * mebibyte),
   };

@@ -33,7 +33,7 @@ export interface QueueNode {
   };
   readonly queueBook: QueueBook;
   /** Where it keeps its queues, if it does. */
-  readonly queues?: Pick<Queues, "add"> | undefined;
+  readonly queues?: Pick<Queues, "add" | "defaults"> | undefined;
   readonly log: { warn(details: object, message: string): void };
   readonly id: string;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export class Queue {
   private current: QueueTerm | null = null;
 
   constructor(node: QueueNode, options: QueueOptions) {
-    this.settings = queueSettingsOf(options);
+    this.settings = queueSettingsOf(options, node.queues?.defaults);
     this.name = this.settings.name;
     this.role = this.settings.role;
     this.node = node;

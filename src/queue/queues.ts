@@ -5,6 +5,7 @@ import type { QueueView } from "../store/queue-view-contract.js";
 import type { QueueCounts, QueueMetrics } from "../telemetry/queue-metrics.js";
 import { setPaused, skipHead } from "./lane-steering.js";
 import { QueueAge } from "./queue-age.js";
+import type { QueueDefaults } from "./queue-defaults.js";
 import type { Redriven } from "./redriving.js";
 
 /** A queue as its process sees it. A `Queue` is one. */
@@ -24,6 +25,8 @@ export interface MadeQueue {
 export class Queues {
   /** What can be seen of all queues, from here as from anywhere. */
   readonly view: QueueView;
+  /** What a queue of this node is like that does not say otherwise. */
+  readonly defaults: QueueDefaults;
   private readonly book: QueueBook;
   private readonly metrics: QueueMetrics;
   private readonly clock: Clock;
@@ -31,15 +34,16 @@ export class Queues {
   private readonly counts = new Map<string, QueueCounts>();
 
   constructor(parts: {
-    readonly book: QueueBook;
-    readonly view: QueueView;
+    readonly store: { readonly queue: QueueBook; readonly queueView: QueueView };
     readonly metrics: QueueMetrics;
     readonly clock: Clock;
+    readonly defaults: QueueDefaults;
   }) {
-    this.book = parts.book;
-    this.view = parts.view;
+    this.book = parts.store.queue;
+    this.view = parts.store.queueView;
     this.metrics = parts.metrics;
     this.clock = parts.clock;
+    this.defaults = parts.defaults;
   }
 
   /** Answers with where the queue counts. Two of one name would both work on it when this node leads. */

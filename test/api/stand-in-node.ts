@@ -13,6 +13,7 @@ import { InFlightWork } from "../../src/lifecycle/in-flight.js";
 import type { Asking, ClusterView, RoleLease } from "../../src/membership/cluster-view.js";
 import type { NodeLoad, NodeRow } from "../../src/membership/node-row.js";
 import type { Posture, Readiness } from "../../src/membership/posture.js";
+import { usualDefaults } from "../../src/queue/queue-defaults.js";
 import { Queues } from "../../src/queue/queues.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { AccessBook, Transition } from "../../src/store/contract.js";
@@ -122,10 +123,13 @@ export class StandInNode implements ServedNode {
       await fn({ onCommit: (effect) => effect() });
     });
     return new Queues({
-      book: this.troubled(book),
-      view: this.troubled(memoryQueueView(this.queueTables, now)),
+      store: {
+        queue: this.troubled(book),
+        queueView: this.troubled(memoryQueueView(this.queueTables, now)),
+      },
       metrics: new QueueMetrics(new Registry(), "holdfast_"),
       clock: systemClock,
+      defaults: usualDefaults,
     });
   }
 
