@@ -107,10 +107,10 @@ export class Callers {
       const { lane, position, duplicate } = accepted[index] as Accepted;
       plan.state = "acknowledged";
       this.coverage.count("intake", duplicate ? "duplicate key" : "acknowledged");
-      const entry = this.history.byName.get(plan.name);
-      if (entry === undefined) this.violate("G4", `${plan.name} was acknowledged and is not there`);
-      else if (entry.lane.id !== lane || entry.position !== position) {
-        this.violate("G4", `${plan.name} was acknowledged at ${position}, and is at ${entry.position}`);
+      const entry = this.history.lanes.get(lane)?.entries[position - 1];
+      if (entry?.plan !== plan) {
+        const there = entry === undefined ? "nothing is" : `${entry.plan.name} is`;
+        this.violate("G4", `${plan.name} was acknowledged at ${position}, where ${there}`);
       }
     });
     const fresh = accepted.filter(({ duplicate }) => !duplicate);

@@ -2,7 +2,7 @@ import type { MemoryLane } from "../../../src/store/memory/queue-tables.js";
 import type { Coverage } from "./coverage.js";
 import type { Entry, History, LaneHistory } from "./history.js";
 import type { Plans } from "./plans.js";
-import { type BookRequest, fenceOf, settlementsOf } from "./request.js";
+import { type BookRequest, fenceOf } from "./request.js";
 import type { Auditor, QueueServer } from "./server.js";
 import type { QueueRule } from "./violation.js";
 
@@ -48,7 +48,7 @@ export class CommitAudit implements Auditor {
       const now = rowOf(lane);
       const before = this.rows.get(lane.id) ?? { ...now, newest: 0, done: 0, claimed: 0, claim: 0, claimEpoch: 0n };
       const history = this.history.lane(lane.id, lane.stage, lane.name);
-      added.push(...this.taken(lane, history));
+      added.push(...this.taken(lane, history, isRedrive(request)));
       finished.push(...this.advanced(request, now, history));
       if (isSame(before, now)) continue;
       if (fence !== null && fence.epoch < this.server.epoch) {
@@ -61,7 +61,7 @@ export class CommitAudit implements Auditor {
   }
 
   /** What is new in a lane. */
-  private taken(lane: MemoryLane, history: LaneHistory): Entry[] {
+  private taken(lane: MemoryLane, history: LaneHistory, isRedriven: boolean): Entry[] {
     const added: Entry[] = [];
     while (history.entries.length < lane.newest) {
       const position = history.entries.length + 1;
@@ -71,7 +71,8 @@ export class CommitAudit implements Auditor {
         this.violate("G4", `${nameOf(lane)} has a gap at ${position}`);
         return added;
       }
-      added.push(this.history.add(history, plan, message.segment));
+      if (isRedriven) this.coverage.count("head", "redriven");
+      added.push(this.history.add(history, plan, message.segment, isRedriven));
     }
     if (!lane.busy && lane.newest > lane.done) {
       this.violate(
@@ -132,7 +133,8 @@ export class CommitAudit implements Auditor {
       if (letter.attempts !== entry.failures) {
         this.violate("attempt", `${name} died of ${letter.attempts} attempts, and failed ${entry.failures} times`);
       }
-    } else if (request.method !== "skip") this.violate("G4", `${name} died of ${request.method}`);
+    } else if (request.method === "skip") this.coverage.count("head", "skipped");
+    else this.violate("G4", `${name} died of ${request.method}`);
   }
 
   private judge(request: BookRequest, before: Row, now: Row, history: LaneHistory): void {
@@ -219,9 +221,4 @@ function wasSettled(before: Row, now: Row): boolean {
 
 function isRedrive({ method }: BookRequest): boolean {
   return method === "redrive";
-}
-
-/** Lanes that a settlement names. */
-export function settledLanes(request: BookRequest): readonly number[] {
-  return settlementsOf(request).map(({ lane }) => lane);
 }

@@ -1,24 +1,11 @@
+import { faultKinds } from "./fault-kinds.js";
+
 /**
  * How often each thing happened over all seeds. A simulator that never tried something proves nothing about it, so what is
  * listed here has to have happened.
  */
 const groups = {
-  fault: [
-    "crash",
-    "crash at a step",
-    "freeze",
-    "long freeze",
-    "cut off",
-    "step down",
-    "shut gate",
-    "unaware",
-    "outage",
-    "rough network",
-    "clock back",
-    "clock forward",
-    "pause",
-    "resume",
-  ],
+  fault: faultKinds,
   wire: [
     "lost request",
     "lost reply",
@@ -41,9 +28,9 @@ const groups = {
     "run again in the same term",
   ],
   intake: ["acknowledged", "duplicate key", "unknown append that was there", "unknown append that was not there"],
-  recovery: ["promotion", "own", "reclaimed by recover", "given back by recover", "reclaimed by sweep", "quarantine"],
+  recovery: ["reclaimed by recover", "given back by recover", "reclaimed by sweep", "quarantine"],
   handler: ["done", "threw", "hung until its signal", "took too long", "felled its process", "produced", "abandoned"],
-  head: ["retry", "blocked", "dead"],
+  head: ["retry", "blocked", "dead", "skipped", "redriven"],
   crash: [
     "append sent",
     "append done",

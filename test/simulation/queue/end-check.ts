@@ -31,7 +31,8 @@ function checkQuarantine({ scenario, felledBy, server, plans, violate }: Simulat
     }
   }
   for (const [name, times] of felledBy) {
-    // Once while others before it in its batch were not known to be done.
-    if (times > maxReclaims + 2) violate("quarantine", `${name} felled ${times} processes in a row`);
+    // Each time before that, others of its batch that come before it were got done.
+    if (times > maxReclaims + 1 + (scenario.options.batch ?? 1))
+      violate("quarantine", `${name} felled ${times} processes in a row`);
   }
 }

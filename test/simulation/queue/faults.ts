@@ -1,20 +1,6 @@
+import type { FaultKind } from "./fault-kinds.js";
+import type { Operator } from "./operator.js";
 import type { Simulation } from "./simulation.js";
-
-export type FaultName =
-  | "crash"
-  | "crashAtStep"
-  | "freeze"
-  | "longFreeze"
-  | "cutOff"
-  | "stepDown"
-  | "shutGate"
-  | "unaware"
-  | "outage"
-  | "rough"
-  | "clockBack"
-  | "clockForward"
-  | "pause"
-  | "resume";
 
 const trapMethods = ["append", "append", "claim", "claim", "settle", "settle", "recover", "sweep", "rest", "renew"];
 const trapSteps = ["sent", "done", "answered"] as const;
@@ -22,18 +8,21 @@ const trapSteps = ["sent", "done", "answered"] as const;
 /** Breaks things, at random, for a while. */
 export class Faults {
   private readonly simulation: Simulation;
+  private readonly operator: Operator;
   private isOn = true;
 
-  constructor(simulation: Simulation) {
+  constructor(simulation: Simulation, operator: Operator) {
     this.simulation = simulation;
+    this.operator = operator;
   }
 
   start(): void {
-    const { time, random, scenario, trace } = this.simulation;
+    const { time, random, scenario, trace, coverage } = this.simulation;
     time.after(random.between(0, 2 * scenario.faultEveryMs), () => {
       if (!this.isOn) return;
       const name = random.weighted(scenario.faults);
       trace.note(time.now, -2, `fault ${name}`, null);
+      coverage.count("fault", name);
       this.strike(name);
       this.start();
     });
@@ -43,62 +32,56 @@ export class Faults {
     this.isOn = false;
   }
 
-  private strike(name: FaultName): void {
-    const { random, leadership, coverage, scenario, server, time } = this.simulation;
+  private strike(name: FaultKind): void {
+    const { random, leadership, scenario, server, time } = this.simulation;
     const term = leadership.current;
     switch (name) {
       case "crash":
         if (term === null) return;
-        coverage.count("fault", "crash");
         return this.simulation.crash(term.process);
-      case "crashAtStep":
+      case "crash at a step":
         if (term === null) return;
-        coverage.count("fault", "crash at a step");
         term.process.trap = { method: random.pick(trapMethods), step: random.pick(trapSteps) };
         return;
       case "freeze":
-        coverage.count("fault", "freeze");
         return this.freeze(random.between(5, scenario.lapseMs));
-      case "longFreeze":
+      case "long freeze":
         return this.longFreeze();
-      case "cutOff":
+      case "cut off":
         return this.cutOff();
-      case "stepDown":
+      case "step down":
         if (term === null) return;
-        coverage.count("fault", "step down");
         return leadership.stepDown(term);
-      case "shutGate":
+      case "shut gate":
         return this.shutGate();
       case "unaware":
         return this.unaware();
       case "outage":
-        coverage.count("fault", "outage");
         server.isUp = false;
         time.after(random.between(5, 150), () => {
           server.isUp = true;
         });
         return;
-      case "rough":
-        coverage.count("fault", "rough network");
+      case "rough network":
         this.simulation.wire.roughness = random.pick([0.1, 0.25, 0.4]);
         time.after(random.between(50, 400), () => {
-          this.simulation.wire.roughness = scenario.roughness;
+          if (this.isOn) this.simulation.wire.roughness = scenario.roughness;
         });
         return;
-      case "clockBack":
-        coverage.count("fault", "clock back");
+      case "clock back":
         server.clockAheadMs -= random.pick([5, 100, 1_000]);
         return;
-      case "clockForward":
-        coverage.count("fault", "clock forward");
+      case "clock forward":
         server.clockAheadMs += random.pick([5, 100, 1_000]);
         return;
       case "pause":
-        coverage.count("fault", "pause");
-        return this.simulation.operator.pause();
+        return this.operator.pause();
       case "resume":
-        coverage.count("fault", "resume");
-        return this.simulation.operator.resume();
+        return this.operator.resume();
+      case "skip":
+        return this.operator.skip();
+      case "redrive":
+        return this.operator.redrive();
     }
   }
 
@@ -112,10 +95,9 @@ export class Faults {
 
   /** Long enough: another leads, and then the first one wakes. */
   private longFreeze(): void {
-    const { leadership, time, scenario, random, coverage } = this.simulation;
+    const { leadership, time, scenario, random } = this.simulation;
     const term = leadership.current;
     if (term === null || !leadership.hasRival() || term.process.isFrozen) return;
-    coverage.count("fault", "long freeze");
     this.freeze(scenario.lapseMs + random.between(1, 300));
     time.after(scenario.lapseMs, () => {
       if (leadership.current === term && term.process.isFrozen) leadership.takeOver();
@@ -124,10 +106,9 @@ export class Faults {
 
   /** It knows by itself when its trust has run out, and that is before another leads. */
   private cutOff(): void {
-    const { leadership, time, scenario, random, coverage } = this.simulation;
+    const { leadership, time, scenario, random } = this.simulation;
     const term = leadership.current;
     if (term === null || term.process.isCutOff) return;
-    coverage.count("fault", "cut off");
     term.process.isCutOff = true;
     const ms = random.between(5, 2 * scenario.lapseMs);
     time.after(ms, () => {
@@ -141,20 +122,18 @@ export class Faults {
   }
 
   private shutGate(): void {
-    const { leadership, time, random, coverage } = this.simulation;
+    const { leadership, time, random } = this.simulation;
     const term = leadership.current;
     if (term === null) return;
-    coverage.count("fault", "shut gate");
     term.isShut = true;
     time.after(random.between(1, 80), () => term.process.reach(() => term.open()));
   }
 
   /** What G3 assumes does not hold for a while. */
   private unaware(): void {
-    const { leadership, time, random, coverage } = this.simulation;
+    const { leadership, time, random } = this.simulation;
     const term = leadership.current;
     if (term === null || !leadership.hasRival()) return;
-    coverage.count("fault", "unaware");
     term.isUnaware = true;
     leadership.takeOver();
     time.after(random.between(1, 150), () => {

@@ -1,3 +1,4 @@
+import type { Operator } from "./operator.js";
 import type { Simulation } from "./simulation.js";
 
 /** By then all that waits has been tried often enough, swept and delivered; poison has felled all that it may. */
@@ -5,7 +6,7 @@ const longestMs = 60_000;
 const lookMs = 50;
 
 /** The faults have stopped. Everything that nobody holds has to get done, in bounded time. */
-export async function heal(simulation: Simulation): Promise<void> {
+export async function heal(simulation: Simulation, operator: Operator): Promise<void> {
   const { time, server, wire, callers, programs, leadership, random } = simulation;
   callers.close();
   server.isUp = true;
@@ -19,7 +20,7 @@ export async function heal(simulation: Simulation): Promise<void> {
   const staysPaused = random.chance(0.3);
   for (const until = time.now + longestMs; ; ) {
     await time.runUntil(time.now + lookMs);
-    if (!staysPaused) simulation.operator.resumePaused();
+    if (!staysPaused) operator.resumePaused();
     if (isDone(simulation)) break;
     if (time.now >= until) {
       simulation.violate("liveness", whatIsLeft(simulation));

@@ -36,8 +36,11 @@ export class History {
   /** Set once: the first thing that went wrong. */
   private readonly violate: (rule: "G4" | "key" | "handoff" | "answer", message: string) => void;
 
-  constructor(violate: History["violate"]) {
+  private readonly isKept: (segment: number) => boolean;
+
+  constructor(violate: History["violate"], isKept: (segment: number) => boolean) {
     this.violate = violate;
+    this.isKept = isKept;
   }
 
   lane(id: number, stage: string, name: string): LaneHistory {
@@ -58,7 +61,7 @@ export class History {
   }
 
   /** A message was taken in at the end of its lane. */
-  add(lane: LaneHistory, plan: MessagePlan, segment: number): Entry {
+  add(lane: LaneHistory, plan: MessagePlan, segment: number, isRedrive: boolean): Entry {
     const entry: Entry = {
       lane,
       position: lane.entries.length + 1,
@@ -70,21 +73,26 @@ export class History {
       state: "waiting",
       redriven: false,
     };
-    this.check(entry);
+    this.check(entry, isRedrive);
     lane.entries.push(entry);
     this.byName.set(plan.name, entry);
     return entry;
   }
 
-  private check({ plan, lane, segment }: Entry): void {
+  private check({ plan, lane, segment }: Entry, isRedrive: boolean): void {
     const before = this.byName.get(plan.name);
+    const isDue = isRedrive && before?.state === "dead" && !before.redriven;
+    if (isDue) before.redriven = true;
+    if (isRedrive && !isDue) this.violate("G4", `${plan.name} was redriven, and is not dead or was redriven before`);
     if (plan.stage !== lane.stage || plan.lane !== lane.name) {
       this.violate("G4", `${plan.name} was taken in by lane ${lane.stage}/${lane.name}`);
     }
     if ((lane.entries.at(-1)?.segment ?? 0) > segment) {
       this.violate("G4", `${plan.name} is in an older segment than the message before it, where nobody looks for it`);
     }
-    if (before !== undefined && !before.redriven) {
+    // A key is known for as long as its message is kept.
+    const isForgotten = plan.key !== null && before !== undefined && !this.isKept(before.segment);
+    if (before !== undefined && !isDue && !isForgotten) {
       const rule = plan.producedBy !== null ? "handoff" : plan.key !== null ? "key" : "answer";
       this.violate(rule, `${plan.name} was taken in twice`);
     }

@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../../src/errors.js";
-import type { Simulation } from "./simulation.js";
+import type { Queue } from "../../../src/queue/queue.js";
+import type { Program, Simulation } from "./simulation.js";
 
-/** Somebody who pauses and resumes lanes, from the process of any node. */
+/** Somebody who steers lanes, from the process of any node. */
 export class Operator {
   private readonly simulation: Simulation;
 
@@ -21,6 +22,23 @@ export class Operator {
     if (lane !== null) this.steer("resume", { stage: lane.stage, lane: lane.name });
   }
 
+  skip(): void {
+    const { random, server } = this.simulation;
+    const held = [...server.tables.lanes.values()].filter(({ blocked }) => blocked);
+    const lane = held.length === 0 ? null : random.pick(held);
+    if (lane !== null) this.steer("skip", { stage: lane.stage, lane: lane.name });
+  }
+
+  /** Some dead letters, on the leader. */
+  redrive(): void {
+    const { random, leadership } = this.simulation;
+    const limit = random.whole(1, 3);
+    this.act(
+      ({ process }) => process === leadership.current?.process,
+      (queue) => queue.redriveAll({ limit }),
+    );
+  }
+
   /** Whatever is paused goes on; what is blocked stays. */
   resumePaused(): void {
     for (const { stage, name, paused } of this.simulation.server.tables.lanes.values()) {
@@ -28,13 +46,20 @@ export class Operator {
     }
   }
 
-  private steer(act: "pause" | "resume", lane: { readonly stage: string; readonly lane: string }): void {
+  private steer(deed: "pause" | "resume" | "skip", lane: { readonly stage: string; readonly lane: string }): void {
+    this.act(
+      () => true,
+      (queue) => queue[deed](lane),
+    );
+  }
+
+  private act(fits: (program: Program) => boolean, deed: (queue: Queue) => Promise<unknown>): void {
     const { random, programs, violate } = this.simulation;
-    const running = programs.filter(({ process }) => process.isAlive);
+    const running = programs.filter(fits);
     if (running.length === 0) return;
     const { process, queue } = random.pick(running);
     process.reach(() => {
-      queue[act](lane).catch((error: unknown) => {
+      deed(queue).catch((error: unknown) => {
         if (!(error instanceof HoldfastError) || error.code === "BROKEN_INVARIANT") violate("broken", String(error));
       });
     });

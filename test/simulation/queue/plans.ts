@@ -26,6 +26,7 @@ export class Plans {
   private readonly kinds: ReadonlyMap<PlanKind, number>;
   private readonly lanes: readonly string[];
   private readonly stages: readonly string[];
+  private poisonLeft: number;
 
   constructor(
     random: Random,
@@ -33,12 +34,14 @@ export class Plans {
       readonly kinds: ReadonlyMap<PlanKind, number>;
       readonly lanes: readonly string[];
       readonly stages: readonly string[];
+      readonly mostPoison: number;
     },
   ) {
     this.random = random;
     this.kinds = options.kinds;
     this.lanes = options.lanes;
     this.stages = options.stages;
+    this.poisonLeft = options.mostPoison;
   }
 
   /** A message for the first stage, and now and then one for a later. */
@@ -55,7 +58,8 @@ export class Plans {
 
   private add(given: Pick<MessagePlan, "name" | "stage" | "lane" | "key" | "producedBy">): MessagePlan {
     const produces: MessagePlan[] = [];
-    const kind = this.random.weighted(this.kinds);
+    const wanted = this.random.weighted(this.kinds);
+    const kind = wanted === "poison" && this.poisonLeft-- <= 0 ? "works" : wanted;
     const plan = { ...given, kind, fails: this.random.whole(1, 2), produces, state: "calling" as const };
     this.byName.set(plan.name, plan);
     const [first, second] = this.stages;

@@ -1,7 +1,9 @@
 import { Coverage } from "./coverage.js";
 import { checkEnd } from "./end-check.js";
+import { Faults } from "./faults.js";
 import { heal } from "./healing.js";
 import type { QueueHooks } from "./hooks.js";
+import { Operator } from "./operator.js";
 import type { ThemeName } from "./scenario.js";
 import { Simulation } from "./simulation.js";
 import { QueueViolation } from "./violation.js";
@@ -29,13 +31,15 @@ export async function runSeed(seed: number, options: RunOptions = {}): Promise<O
   const { coverage = new Coverage(), hooks = {}, theme = null, keepsLines = 0 } = options;
   const simulation = new Simulation({ seed, coverage, hooks, theme, keepsText: keepsLines > 0 });
   const { time, scenario, trace } = simulation;
+  const operator = new Operator(simulation);
+  const faults = new Faults(simulation, operator);
   let violation: QueueViolation | null = null;
   try {
     simulation.callers.start(scenario.callEveryMs);
-    simulation.faults.start();
+    faults.start();
     await time.runUntil(scenario.faultsForMs);
-    simulation.faults.end();
-    await heal(simulation);
+    faults.end();
+    await heal(simulation, operator);
     await checkEnd(simulation);
   } catch (error) {
     if (!(error instanceof QueueViolation)) throw error;

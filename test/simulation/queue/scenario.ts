@@ -1,6 +1,6 @@
 import type { QueueOptions } from "../../../src/queue/queue-settings.js";
 import type { Random } from "../random.js";
-import type { FaultName } from "./faults.js";
+import type { FaultKind } from "./fault-kinds.js";
 import type { PlanKind } from "./plans.js";
 
 export const queueName = "orders";
@@ -11,32 +11,39 @@ export type ThemeName = "ordinary" | "poison" | "calm" | "steps" | "leaders" | "
 
 interface Theme {
   readonly weight: number;
-  readonly faults?: Partial<Record<FaultName, number>>;
+  readonly faults?: Partial<Record<FaultKind, number>>;
   readonly kinds?: Partial<Record<PlanKind, number>>;
   readonly roughness?: number;
   readonly segments?: boolean;
+  readonly mostPoison?: number;
 }
 
-const quiet: Partial<Record<FaultName, number>> = {
+const quiet: Partial<Record<FaultKind, number>> = {
   crash: 0,
-  crashAtStep: 0,
+  "crash at a step": 0,
   freeze: 0,
-  longFreeze: 0,
-  cutOff: 0,
+  "long freeze": 0,
+  "cut off": 0,
   unaware: 0,
-  stepDown: 0,
+  "step down": 0,
 };
 
 const themes: Readonly<Record<ThemeName, Theme>> = {
   ordinary: { weight: 4 },
-  steps: { weight: 2, faults: { crashAtStep: 12 } },
-  leaders: { weight: 3, faults: { stepDown: 5, longFreeze: 5, unaware: 3, cutOff: 3, shutGate: 4 } },
-  wire: { weight: 3, faults: { rough: 6, outage: 3 }, roughness: 0.12 },
-  clocks: { weight: 2, faults: { clockBack: 6, clockForward: 6, freeze: 4 } },
+  steps: { weight: 2, faults: { "crash at a step": 12 } },
+  leaders: { weight: 3, faults: { "step down": 5, "long freeze": 5, unaware: 3, "cut off": 3, "shut gate": 4 } },
+  wire: { weight: 3, faults: { "rough network": 6, outage: 3 }, roughness: 0.12 },
+  clocks: { weight: 2, faults: { "clock back": 6, "clock forward": 6, freeze: 4 } },
   segments: { weight: 1, segments: true },
-  // Nothing ends a term there but the message that fells its process: whoever else is put aside is innocent.
-  poison: { weight: 2, faults: { ...quiet, rough: 0, outage: 0, shutGate: 0 }, kinds: { poison: 6 }, roughness: 0 },
-  calm: { weight: 1, faults: { ...quiet, rough: 0, outage: 0, stepDown: 3 }, roughness: 0 },
+  // Nothing ends a term there but messages that fell their process: whoever else is put aside is innocent.
+  poison: {
+    weight: 2,
+    faults: { ...quiet, "rough network": 0, outage: 0, "shut gate": 0 },
+    kinds: { poison: 6 },
+    mostPoison: 3,
+    roughness: 0,
+  },
+  calm: { weight: 1, faults: { ...quiet, "rough network": 0, outage: 0, "step down": 3 }, roughness: 0 },
 };
 
 /** What one seed runs: everything that is decided before the first event. */
@@ -45,10 +52,11 @@ export interface Scenario {
   readonly nodes: number;
   readonly lanes: readonly string[];
   readonly options: QueueOptions & { readonly maxReclaims: number; readonly handlerTimeoutMs: number };
-  readonly faults: ReadonlyMap<FaultName, number>;
+  readonly faults: ReadonlyMap<FaultKind, number>;
   readonly faultEveryMs: number;
   readonly faultsForMs: number;
   readonly kinds: ReadonlyMap<PlanKind, number>;
+  readonly mostPoison: number;
   readonly callEveryMs: number;
   readonly handlerMs: number;
   /** The share of requests that meet with something. */
@@ -62,21 +70,23 @@ export interface Scenario {
 
 const themeWeights = new Map(Object.entries(themes).map(([name, { weight }]) => [name as ThemeName, weight]));
 
-const commonFaults: Readonly<Record<FaultName, number>> = {
+const commonFaults: Readonly<Record<FaultKind, number>> = {
   crash: 3,
-  crashAtStep: 4,
+  "crash at a step": 4,
   freeze: 2,
-  longFreeze: 1.5,
-  cutOff: 1,
-  stepDown: 1.5,
-  shutGate: 1.5,
+  "long freeze": 1.5,
+  "cut off": 1,
+  "step down": 1.5,
+  "shut gate": 1.5,
   unaware: 1,
   outage: 0.7,
-  rough: 1.5,
-  clockBack: 0.7,
-  clockForward: 0.7,
+  "rough network": 1.5,
+  "clock back": 0.7,
+  "clock forward": 0.7,
   pause: 1.5,
   resume: 1.5,
+  skip: 1,
+  redrive: 1,
 };
 
 const commonKinds: Readonly<Record<PlanKind, number>> = {
@@ -97,11 +107,12 @@ export function chooseScenario(random: Random, forced: ThemeName | null): Scenar
     nodes: random.whole(1, 3),
     lanes,
     options: chooseOptions(random, theme),
-    faults: new Map(Object.entries({ ...commonFaults, ...theme.faults }) as [FaultName, number][]),
+    faults: new Map(Object.entries({ ...commonFaults, ...theme.faults }) as [FaultKind, number][]),
     faultEveryMs: random.pick([60, 150, 400]),
-    faultsForMs: random.between(1_000, 2_500),
+    faultsForMs: random.between(600, 1_800),
     kinds: new Map(Object.entries({ ...commonKinds, ...theme.kinds }) as [PlanKind, number][]),
-    callEveryMs: random.pick([4, 10, 30]),
+    mostPoison: theme.mostPoison ?? 2,
+    callEveryMs: random.pick([6, 12, 30]),
     handlerMs: random.pick([0, 2, 10]),
     roughness: theme.roughness ?? random.pick([0, 0.01, 0.05]),
     isCalm: name === "calm",

@@ -8,11 +8,9 @@ import { Callers } from "./callers.js";
 import { CommitAudit } from "./commit-audit.js";
 import type { Coverage } from "./coverage.js";
 import { type Call, type CallObserver, Deliveries } from "./deliveries.js";
-import { Faults } from "./faults.js";
 import { History } from "./history.js";
 import type { QueueHooks } from "./hooks.js";
 import { Leadership, type LeadershipObserver, type LeadFunction } from "./leadership.js";
-import { Operator } from "./operator.js";
 import { Plans } from "./plans.js";
 import { SimProcess } from "./process.js";
 import { chooseScenario, type Scenario, type ThemeName } from "./scenario.js";
@@ -50,8 +48,6 @@ export class Simulation implements CallObserver {
   readonly history: History;
   readonly calls: CallAudit;
   readonly callers: Callers;
-  readonly faults: Faults;
-  readonly operator: Operator;
   programs: readonly Program[] = [];
   /** How often each message has felled its process. */
   readonly felledBy = new Map<string, number>();
@@ -75,9 +71,14 @@ export class Simulation implements CallObserver {
       },
     );
     this.wire.roughness = scenario.roughness;
-    this.history = new History(violate);
+    this.history = new History(violate, (segment) => this.server.tables.segments.has(segment));
     this.calls = new CallAudit(this.history, violate);
-    this.plans = new Plans(random, { kinds: scenario.kinds, lanes: scenario.lanes, stages });
+    this.plans = new Plans(random, {
+      kinds: scenario.kinds,
+      lanes: scenario.lanes,
+      stages,
+      mostPoison: scenario.mostPoison,
+    });
     const { server, history, plans } = this;
     const { maxReclaims } = scenario.options;
     this.server.auditor = new CommitAudit({ server, history, plans, coverage, violate, maxReclaims });
@@ -86,8 +87,6 @@ export class Simulation implements CallObserver {
       ...{ time, random, plans, history, coverage, violate, lanes: scenario.lanes },
       callees: { choose: () => this.chooseCallee() },
     });
-    this.faults = new Faults(this);
-    this.operator = new Operator(this);
     time.afterEvent = () => {
       if (this.violation !== null) throw this.violation;
     };
@@ -139,10 +138,11 @@ export class Simulation implements CallObserver {
     this.calls.ended(call, outcome);
   }
 
-  felled({ plan, term }: Call): void {
+  felled({ plan, term, message }: Call): void {
     if (!term.process.isAlive) return;
-    const times = (this.felledBy.get(plan.name) ?? 0) + 1;
-    this.felledBy.set(plan.name, times);
+    // Once redriven, it may do it all over again.
+    const name = `${plan.name} at ${message.position}`;
+    this.felledBy.set(name, (this.felledBy.get(name) ?? 0) + 1);
     this.crash(term.process);
   }
 

@@ -75,9 +75,11 @@ export class VirtualTime {
   }
 }
 
-/** Every promise that can go on has gone on by then. */
+/** Every promise that can go on has gone on by then, also of who waited for the end of this turn of the loop. */
 async function settled(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setImmediate(resolve);
-  });
+  for (let turns = 0; turns < 2; turns++) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
 }

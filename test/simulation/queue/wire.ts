@@ -100,6 +100,9 @@ export class Wire {
         (value) =>
           arrive(() => {
             this.note(process.node, `${method} <`, request);
+            if (method === "settle" && (value as readonly number[]).length > 0) {
+              this.coverage.count("refusal", "claim gone");
+            }
             if (method === "claim") this.listener.claimed(request, value as readonly StoredMessage[]);
             resolve(value);
             this.time.after(0, () => this.spring(process, method, "answered"));
@@ -107,6 +110,7 @@ export class Wire {
         (error: unknown) =>
           arrive(() => {
             this.note(process.node, `${method} ! ${codeOf(error)}`, request);
+            if (codeOf(error) === "REFUSED") this.coverage.count("refusal", "places taken");
             reject(error);
           }),
       );
