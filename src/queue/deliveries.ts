@@ -29,7 +29,6 @@ export class Deliveries {
   private readonly running = new Set<Promise<void>>();
   private readonly waitingForSlot: (() => void)[] = [];
   private busySlots = 0;
-  private claims = 0;
   private stopping = false;
 
   constructor(parts: QueueTermParts, table: LaneTable, settling: Settling) {
@@ -91,8 +90,7 @@ export class Deliveries {
     if (room <= 0) return false;
     const lanes = this.table.take(room, new Set(handlers.keys()));
     if (lanes.length === 0) return false;
-    this.claims += 1;
-    const claim = this.claims;
+    const claim = this.parts.nextClaim();
     const wishes = lanes.map((lane) => ({ lane: lane.id, limit: shareOf(lane, settings.batch, lanes.length) }));
     const claimedAt = clock.mono();
     const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });

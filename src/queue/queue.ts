@@ -52,6 +52,7 @@ export class Queue {
   private readonly counts: QueueCounts | null;
   private readonly handlers = new Map<string, RunnableHandler>();
   private current: QueueTerm | null = null;
+  private claims = 0;
 
   constructor(node: QueueNode, options: QueueOptions) {
     this.settings = queueSettingsOf(options, node.queues?.defaults);
@@ -211,6 +212,7 @@ export class Queue {
       handlers: this.handlers,
       clock: this.node.clock,
       random: this.node.random ?? Math.random,
+      nextClaim: () => ++this.claims,
       trouble: (what, error) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.node.log.warn({ queue: this.name, node_id: this.node.id, reason }, what);

@@ -16,6 +16,8 @@ export interface QueueTermParts {
   readonly handlers: ReadonlyMap<string, RunnableHandler>;
   readonly clock: Clock;
   readonly random: () => number;
+  /** A number that no claim of this process has had: what an earlier one still has to say, also of this epoch, is not heard. */
+  readonly nextClaim: () => number;
   readonly trouble: (what: string, error: unknown) => void;
   /** Something that no retry mends: the term has to be given up. */
   readonly failed: (error: unknown) => void;
