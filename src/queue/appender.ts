@@ -52,7 +52,8 @@ export class Appender {
     if (unknown.size === 0) return;
     const { book, fence, settings } = this.parts;
     const rows = await book.openLanes(fence, settings.name, [...unknown.values()]);
-    for (const row of rows) this.table.load(row);
+    // Another may have opened it meanwhile, and something of it may be in flight by now, or on its way to it.
+    for (const row of rows) if (this.table.get(row.id) === undefined) this.table.load(row);
   }
 
   /** Whether an append to the message's lane may begin now. Its lane must be known. */
