@@ -98,11 +98,12 @@ language sql stable as $$
   where m.lane = p_lane.id and m.segment >= p_lane.done_segment
 $$;
 
-create function :"schema".lane_view(p_lane :"schema".lanes) returns jsonb
+-- p_tail: the last position, where it is known and need not be looked for.
+create function :"schema".lane_view(p_lane :"schema".lanes, p_tail bigint default null) returns jsonb
 language sql volatile as $$
   select jsonb_build_object(
     'id', p_lane.id, 'stage', p_lane.stage, 'lane', p_lane.name, 'done', p_lane.done,
-    'tail', :"schema".lane_tail(p_lane), 'attempts', p_lane.attempts, 'reclaims', p_lane.reclaims,
+    'tail', coalesce(p_tail, :"schema".lane_tail(p_lane)), 'attempts', p_lane.attempts, 'reclaims', p_lane.reclaims,
     'wait_ms', greatest(0, coalesce(:"schema".ms_between(p_lane.wait_until, clock_timestamp()), 0)),
     'paused', p_lane.paused, 'blocked', p_lane.blocked, 'last_error', p_lane.last_error)
 $$;
@@ -128,9 +129,10 @@ end
 $$;
 
 -- What became of claims, for many lanes at once: an object for each in p_settlements. Answers with the lanes whose claim is
--- another by now; where p_all, nothing is then settled at all.
+-- another by now; where p_all, nothing is then settled at all. Lanes are looked up one by one: after the first claims of an
+-- epoch the statistics say that nearly no lane has it, and the planner would rather go through all of them.
 create function :"schema".settle_lanes(p_settlements json, p_epoch bigint, p_all boolean) returns jsonb
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 declare
   v_gone jsonb;
 begin

@@ -51,7 +51,7 @@ export class Appender {
     }
     if (unknown.size === 0) return;
     const { book, fence, settings } = this.parts;
-    const rows = await book.openLanes(fence, settings.name, [...unknown.values()]);
+    const rows = await book.openLanes(fence, settings.name, [...unknown.values()], this.segment);
     // Another may have opened it meanwhile, and something of it may be in flight by now, or on its way to it.
     for (const row of rows) if (this.table.get(row.id) === undefined) this.table.load(row);
   }

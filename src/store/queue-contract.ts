@@ -16,7 +16,13 @@ export interface QueueBook {
    */
   recover(fence: FenceToken, order: RecoverOrder): Promise<Recovery>;
   /** Makes lanes exist, and tells where each of them stands. */
-  openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[]): Promise<readonly LaneRow[]>;
+  openLanes(
+    fence: FenceToken,
+    queue: string,
+    lanes: readonly LaneName[],
+    /** No message of a lane that is new goes to an older segment: none has to be looked for there. */
+    segment?: number,
+  ): Promise<readonly LaneRow[]>;
   /**
    * Takes messages in, at the positions given, all or none, and answers with how many. Asked again with the same ones, it adds
    * none: an unknown outcome is asked for again.

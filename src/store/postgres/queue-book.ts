@@ -56,12 +56,13 @@ export class PostgresQueueBook implements QueueBook {
     });
   }
 
-  async openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[]): Promise<readonly LaneRow[]> {
+  async openLanes(fence: FenceToken, queue: string, lanes: readonly LaneName[], segment = 0) {
     return await this.fenced(fence, async (tx) => {
       const { rows } = await tx.query<{ lane: LaneJson }>(this.sql.openLanes, [
         queue,
         lanes.map(({ stage }) => stage),
         lanes.map(({ lane }) => lane),
+        segment,
       ]);
       return rows.map(({ lane }) => readLane(lane));
     });

@@ -10,16 +10,18 @@ export function queueStatements(schema: string) {
     openSegment: `select ${schema}.open_segment($1) as segment`,
     dropSegments: `select ${schema}.drop_segments($1, $2) as dropped`,
 
-    // Two statements in one: the row that was there already is not in the answer of an insert that did nothing.
+    // Those that are there are woken; an update does not see what the insert beside it has made, so none is in both.
     openLanes: `
-      with wanted as (select * from unnest($2::text[], $3::text[]) w(stage, name)),
+      with wanted as (select distinct * from unnest($2::text[], $3::text[]) w(stage, name)),
       made as (
-        insert into ${schema}.lanes (queue, stage, name) select distinct $1, stage, name from wanted
-        on conflict (queue, stage, name) do update set busy = true
+        insert into ${schema}.lanes (queue, stage, name, done_segment) select $1, stage, name, $4 from wanted
+        on conflict (queue, stage, name) do nothing
         returning *
+      ), woken as (
+        update ${schema}.lanes l set busy = true from wanted w where (l.queue, l.stage, l.name) = ($1, w.stage, w.name)
+        returning ${schema}.lane_view(l) as lane
       )
-      select ${schema}.lane_view(made) as lane from made`,
-
+      select ${schema}.lane_view(made, 0) as lane from made union all select lane from woken`,
     wake: `update ${schema}.lanes set busy = true where id = any ($1)`,
     findKeys: `select key, lane::text, position::text from ${schema}.message_keys where queue = $1 and key = any ($2)`,
 

@@ -75,10 +75,13 @@ export class QueueTraffic {
             leased_until = clock_timestamp() + ${Math.ceil(leaseMs)} * interval '1 millisecond'
           from found x where l.id = x.lane
         )
-        select lane, described, bodies from found
+        select lane, described, bodies from found order by lane
       ) to stdout (format binary)`;
     // Lost with the server, a claim is found in no lane, and nothing was handed out by a process that is still there.
-    const { copied } = await this.send(fence, { statements: ["set local synchronous_commit = off", statement] });
+    const { copied } = await this.send(fence, {
+      // Each lane and its messages are found by their keys, whatever old statistics make the planner believe.
+      statements: ["set local synchronous_commit = off", "set local enable_seqscan = off", statement],
+    });
     return readClaimed(copied);
   }
 
