@@ -27,6 +27,7 @@ export class QueueTerm {
   private redriving: Redriving | null = null;
   private deliveries: Deliveries | null = null;
   private settling: Settling | null = null;
+  private restInDoubt = false;
 
   constructor(parts: QueueTermParts) {
     this.parts = parts;
@@ -49,6 +50,11 @@ export class QueueTerm {
     const depth = new Map<string, number>();
     for (const { stage, tail, done } of this.table.all()) depth.set(stage, (depth.get(stage) ?? 0) + tail - done);
     return depth;
+  }
+
+  /** Something of it may still be written under this epoch, where nobody else would expect it. */
+  get isInDoubt(): boolean {
+    return this.restInDoubt || (this.appender?.doubts().length ?? 0) > 0;
   }
 
   /** Runs until leadership ends: takes messages in, and hands them out. */
@@ -223,6 +229,9 @@ export class QueueTerm {
         fence,
         idle.map(({ id }) => id),
       );
+    } catch (error) {
+      this.restInDoubt ||= error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME";
+      throw error;
     } finally {
       for (const lane of idle) lane.appending = false;
       this.freed();

@@ -225,8 +225,15 @@ export class Queue {
     } finally {
       if (this.current === current) this.current = null;
     }
+    // What may still be written under this epoch is refused under the next: so there has to be a next one.
+    if (failure.signal.aborted && current.isInDoubt) throw inDoubt(this.name, failure.signal.reason);
     failure.signal.throwIfAborted();
   }
+}
+
+function inDoubt(queue: string, cause: unknown): HoldfastError {
+  const message = `It is not known what was last written to queue "${queue}": the role is given up, and the next leader knows.`;
+  return new HoldfastError("UNKNOWN_OUTCOME", message, { cause });
 }
 
 /** Makes a queue on a node, once. Every node of the cluster makes the same ones; the leader of the role works on them. */
