@@ -47,9 +47,7 @@ export class Steering {
   private adopt(row: LaneRow, before: string | null): void {
     const lane = this.table.get(row.id);
     if (before !== null && stillness(lane) === before) {
-      const atRest = lane?.atRest ?? false;
-      // Where it was put to rest meanwhile, the next append has to wake it.
-      this.table.load(row).atRest = atRest;
+      this.table.load(row);
       this.unsure.delete(row.id);
     } else if (lane !== undefined) {
       lane.paused = row.paused;
