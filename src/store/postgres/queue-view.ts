@@ -51,6 +51,15 @@ function statements(schema: string) {
       when l.wait_until > clock_timestamp() then 'waiting'
       else 'ready'
     end`;
+  // What the row alone rules out: most lanes are neither of these, and how deep those are need not be known.
+  const mayBe = `
+    case $4::text
+      when 'blocked' then l.blocked
+      when 'paused' then l.paused
+      when 'in_flight' then l.claimed > l.done
+      when 'waiting' then l.wait_until > clock_timestamp()
+      else true
+    end`;
   const letter = `
     d.id::text, d.queue, q.role, d.stage, d.lane, d.position::text, d.key, length(d.body) as size, d.reason, d.attempts,
     d.reclaims, ${schema}.ms_since_1970(d.died_at) as died_at, ${schema}.ms_since_1970(d.redriven_at) as redriven_at,
@@ -64,7 +73,7 @@ function statements(schema: string) {
         greatest(0, coalesce(${schema}.ms_between(l.wait_until, clock_timestamp()), 0)) as wait_ms
       from ${schema}.lanes l join ${schema}.queues q on q.name = l.queue
       where ($1::text is null or l.queue = $1) and ($2::text is null or l.stage = $2) and ($3::text is null or l.name = $3)
-        and l.id > $5 and ($4::text is null or $4 = ${state})
+        and l.id > $5 and ${mayBe} and ($4::text is null or $4 = ${state})
       order by l.id limit $6`,
     letters: `
       select ${letter}
