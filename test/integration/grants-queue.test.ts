@@ -26,6 +26,8 @@ test("nodes that own nothing run a queue: take in, hand out, bury, redrive, reco
   expect(await book.skip(queue, { stage: "in", lane: "x" })).toMatchObject({ kind: "not_blocked" });
   expect(await book.setPaused(queue, { stage: "in", lane: "x" }, false)).toMatchObject({ tail: 3 });
   expect(await book.takeSteered(fence, await book.steered(queue))).toMatchObject([{ id: lane }]);
+  expect(await first.store.queueView.lanes({ limit: 9 })).toMatchObject([{ lane: "x", role: "scheduler", depth: 2 }]);
+  expect(await first.store.queueView.deadLetterBody(ids[0] ?? "")).toMatchObject({ body: Buffer.from("one") });
   expect(await book.sweep(fence, queue)).toEqual([]);
   await leader.claim(2, [lane], 1);
 
