@@ -16,7 +16,7 @@ const groups = {
     "waited for a row",
     "reply to a dead process",
   ],
-  refusal: ["stale fence", "claim gone", "places taken", "not leader", "unknown outcome", "database away"],
+  refusal: ["stale fence", "claim gone", "not leader", "unknown outcome", "database away"],
   term: [
     "first",
     "same node again",

@@ -2,7 +2,19 @@ import type { FaultKind } from "./fault-kinds.js";
 import type { Operator } from "./operator.js";
 import type { Simulation } from "./simulation.js";
 
-const trapMethods = ["append", "append", "claim", "claim", "settle", "settle", "recover", "sweep", "rest", "renew"];
+const trapMethods = [
+  "append",
+  "append",
+  "claim",
+  "claim",
+  "settle",
+  "settle",
+  "recover",
+  "sweep",
+  "rest",
+  "rest",
+  "renew",
+];
 const trapSteps = ["sent", "done", "answered"] as const;
 
 /** Breaks things, at random, for a while. */
@@ -40,9 +52,7 @@ export class Faults {
         if (term === null) return;
         return this.simulation.crash(term.process);
       case "crash at a step":
-        if (term === null) return;
-        term.process.trap = { method: random.pick(trapMethods), step: random.pick(trapSteps) };
-        return;
+        return this.setTrap();
       case "freeze":
         return this.freeze(random.between(5, scenario.lapseMs));
       case "long freeze":
@@ -83,6 +93,14 @@ export class Faults {
       case "redrive":
         return this.operator.redrive();
     }
+  }
+
+  /** For the leader; or for whoever leads next, in the first thing that it does. */
+  private setTrap(): void {
+    const { random, leadership, programs } = this.simulation;
+    const trap = { method: random.pick(trapMethods), step: random.pick(trapSteps) };
+    if (trap.method === "recover") for (const { process } of programs) process.trap = trap;
+    else if (leadership.current !== null) leadership.current.process.trap = trap;
   }
 
   /** Too short for anybody to take over. */

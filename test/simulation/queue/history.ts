@@ -33,6 +33,7 @@ export interface LaneHistory {
 export class History {
   readonly lanes = new Map<number, LaneHistory>();
   readonly byName = new Map<string, Entry>();
+  private readonly times = new Map<string, number>();
   /** Set once: the first thing that went wrong. */
   private readonly violate: (rule: "G4" | "key" | "handoff" | "answer", message: string) => void;
 
@@ -76,7 +77,18 @@ export class History {
     this.check(entry, isRedrive);
     lane.entries.push(entry);
     this.byName.set(plan.name, entry);
+    this.times.set(plan.name, this.timesOf(plan) + 1);
     return entry;
+  }
+
+  private timesOf({ name }: MessagePlan): number {
+    return this.times.get(name) ?? 0;
+  }
+
+  /** A key is known for as long as its message is kept. What is taken in again after that, is handed on again. */
+  private isForgotten({ plan, segment }: Entry): boolean {
+    if (plan.producedBy !== null) return this.timesOf(plan.producedBy) > this.timesOf(plan);
+    return plan.key !== null && !this.isKept(segment);
   }
 
   private check({ plan, lane, segment }: Entry, isRedrive: boolean): void {
@@ -90,9 +102,7 @@ export class History {
     if ((lane.entries.at(-1)?.segment ?? 0) > segment) {
       this.violate("G4", `${plan.name} is in an older segment than the message before it, where nobody looks for it`);
     }
-    // A key is known for as long as its message is kept.
-    const isForgotten = plan.key !== null && before !== undefined && !this.isKept(before.segment);
-    if (before !== undefined && !isDue && !isForgotten) {
+    if (before !== undefined && !isDue && !this.isForgotten(before)) {
       const rule = plan.producedBy !== null ? "handoff" : plan.key !== null ? "key" : "answer";
       this.violate(rule, `${plan.name} was taken in twice`);
     }

@@ -1,4 +1,4 @@
-import { NotLeaderError, StaleEpochError } from "../../../src/errors.js";
+import { HoldfastError, NotLeaderError, StaleEpochError } from "../../../src/errors.js";
 import type { Message } from "../../../src/queue/message.js";
 import { Queue, type QueueNode } from "../../../src/queue/queue.js";
 import { Random } from "../random.js";
@@ -172,7 +172,8 @@ export class Simulation implements CallObserver {
       endedCleanly: (term) => this.checkDrained(term),
       failed: (term, error) => {
         this.trace.note(this.time.now, term.process.node, `failed: ${String(error)}`, null);
-        const isExpected = error instanceof NotLeaderError || error instanceof StaleEpochError;
+        const isKnown = !(error instanceof HoldfastError) || error.code !== "UNKNOWN_OUTCOME";
+        const isExpected = error instanceof NotLeaderError || error instanceof StaleEpochError || !isKnown;
         if (!isExpected) this.violate("broken", `epoch ${term.epoch} failed: ${String(error)}`);
       },
     };

@@ -110,7 +110,6 @@ export class Wire {
         (error: unknown) =>
           arrive(() => {
             this.note(process.node, `${method} ! ${codeOf(error)}`, request);
-            if (codeOf(error) === "REFUSED") this.coverage.count("refusal", "places taken");
             reject(error);
           }),
       );
