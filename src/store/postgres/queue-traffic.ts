@@ -37,7 +37,8 @@ export class QueueTraffic {
 
   async claim(fence: FenceToken, { claim, leaseMs, wishes }: ClaimOrder): Promise<readonly StoredMessage[]> {
     const { schema } = this;
-    const wanted = `unnest('{${wishes.map(({ lane }) => lane)}}'::bigint[], '{${wishes.map(({ limit }) => limit)}}'::integer[])`;
+    const lanes = arrayOf(wishes.map(({ lane }) => lane));
+    const limits = arrayOf(wishes.map(({ limit }) => limit));
     const bytes = Math.floor(claimBytes / Math.max(1, wishes.length));
     // The contiguous prefix of each lane, by the index on (lane, position), from what the row says is finished. Whoever has
     // something in flight, is paused or blocked gets nothing: a head that waits holds its lane.
@@ -45,7 +46,7 @@ export class QueueTraffic {
       copy (
         with free as (
           select l.id, l.done, l.done_segment, w.most
-          from ${wanted} w(id, most) join ${schema}.lanes l using (id)
+          from unnest(${lanes}::bigint[], ${limits}::integer[]) w(id, most) join ${schema}.lanes l using (id)
           where l.claimed = l.done and not l.paused and not l.blocked
             and (l.wait_until is null or l.wait_until <= clock_timestamp())
         ), found as (
@@ -126,7 +127,7 @@ export class QueueTraffic {
              from json_to_recordset(${literal(JSON.stringify(keyed))}) x(key text, lane bigint, position bigint)
              on conflict do nothing`,
           ]),
-      ...(waking.length === 0 ? [] : [`update ${schema}.lanes set busy = true where id = any ('{${waking}}')`]),
+      ...(waking.length === 0 ? [] : [`update ${schema}.lanes set busy = true where id = any (${arrayOf(waking)})`]),
     ];
     return { statements, copyIn: packMessages(messages, segment, fence.epoch) };
   }
@@ -135,6 +136,8 @@ export class QueueTraffic {
 export function placesTaken(): HoldfastError {
   return new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
 }
+
+const arrayOf = (numbers: readonly number[]): string => `'{${numbers.join(",")}}'`;
 
 const literal = (text: string): string => pg.escapeLiteral(text);
 
