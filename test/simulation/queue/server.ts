@@ -55,16 +55,12 @@ export class QueueServer {
   }
 
   /** Nobody waits for its answer any more, and it commits nevertheless, after a while. */
-  performLate(request: BookRequest, delayMs: number, done: (error: unknown) => void): void {
+  async performLate(request: BookRequest, delayMs: number): Promise<void> {
     const deed = { request, at: this.time.now + delayMs };
     this.late.add(deed);
-    this.time.after(delayMs, () => {
-      this.late.delete(deed);
-      this.apply(request).then(
-        () => done(null),
-        (error: unknown) => done(error),
-      );
-    });
+    await this.until(deed.at);
+    this.late.delete(deed);
+    await this.apply(request);
   }
 
   private blockerOf(request: BookRequest): LateDeed | null {

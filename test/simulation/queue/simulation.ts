@@ -10,7 +10,7 @@ import type { Coverage } from "./coverage.js";
 import { type Call, type CallObserver, Deliveries } from "./deliveries.js";
 import { History } from "./history.js";
 import type { QueueHooks } from "./hooks.js";
-import { Leadership, type LeadershipObserver, type LeadFunction } from "./leadership.js";
+import { Leadership, type LeadershipObserver } from "./leadership.js";
 import { Plans } from "./plans.js";
 import { SimProcess } from "./process.js";
 import { chooseScenario, type Scenario, type ThemeName } from "./scenario.js";
@@ -84,7 +84,13 @@ export class Simulation implements CallObserver {
     this.server.auditor = new CommitAudit({ server, history, plans, coverage, violate, maxReclaims });
     this.leadership = new Leadership({ time, random, trace, coverage, server, scenario }, this.termObserver());
     this.callers = new Callers({
-      ...{ time, random, plans, history, coverage, violate, lanes: scenario.lanes },
+      time,
+      random,
+      plans,
+      history,
+      coverage,
+      violate,
+      lanes: scenario.lanes,
       callees: { choose: () => this.chooseCallee() },
     });
     time.afterEvent = () => {
@@ -205,7 +211,7 @@ export class Simulation implements CallObserver {
           },
         },
         lead: (fn) => {
-          leadership.leads.set(process, fn as LeadFunction);
+          leadership.leads.set(process, fn);
         },
       }),
       queueBook: this.wire.bookOf(process),

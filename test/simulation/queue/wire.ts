@@ -110,7 +110,7 @@ export class Wire {
         (error: unknown) =>
           arrive(() => {
             this.note(process.node, `${method} ! ${codeOf(error)}`, request);
-            reject(error);
+            reject(error instanceof Error ? error : new Error(String(error)));
           }),
       );
     });
@@ -132,9 +132,10 @@ export class Wire {
     if (fate === "lost request") throw await this.lost("DATABASE_AWAY", "Nothing of it was written.");
     if (fate === "lost commit") throw await this.lost("UNKNOWN_OUTCOME", "The reply to COMMIT was lost.");
     if (fate === "late commit") {
-      this.server.performLate(request, this.random.between(1, 200), (error) => {
-        this.note(-1, error === null ? "late" : `late, refused: ${codeOf(error)}`, request);
-      });
+      this.server.performLate(request, this.random.between(1, 200)).then(
+        () => this.note(-1, "late", request),
+        (error: unknown) => this.note(-1, `late, refused: ${codeOf(error)}`, request),
+      );
       throw await this.lost("UNKNOWN_OUTCOME", "The reply to COMMIT was lost.");
     }
     const answer = await this.server.perform(request);
