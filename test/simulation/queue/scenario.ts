@@ -7,7 +7,7 @@ export const queueName = "orders";
 export const firstStage = "in";
 export const secondStage = "out";
 
-export type ThemeName = "ordinary" | "poison" | "calm" | "steps" | "leaders" | "wire" | "segments" | "clocks";
+export type ThemeName = "ordinary" | "poison" | "calm" | "steps" | "leaders" | "wire" | "segments" | "clocks" | "gates";
 
 interface Theme {
   readonly weight: number;
@@ -34,6 +34,8 @@ const themes: Readonly<Record<ThemeName, Theme>> = {
   leaders: { weight: 3, faults: { "step down": 5, "long freeze": 5, unaware: 3, "cut off": 3, "shut gate": 4 } },
   wire: { weight: 3, faults: { "rough network": 6, outage: 3 }, roughness: 0.12 },
   clocks: { weight: 2, faults: { "clock back": 6, "clock forward": 6, freeze: 4 } },
+  // A run that ends while its term goes on is followed by another under the same epoch, where no fence tells them apart.
+  gates: { weight: 2, faults: { "shut gate": 14, "rough network": 5, "step down": 3 }, roughness: 0.12 },
   segments: { weight: 1, segments: true },
   // Nothing ends a term there but messages that fell their process: whoever else is put aside is innocent.
   poison: {
@@ -101,7 +103,7 @@ const commonKinds: Readonly<Record<PlanKind, number>> = {
 export function chooseScenario(random: Random, forced: ThemeName | null): Scenario {
   const name = forced ?? random.weighted(themeWeights);
   const theme = themes[name];
-  const lanes = Array.from({ length: random.whole(1, 5) }, (_, index) => "abcde"[index] ?? "a");
+  const lanes = Array.from({ length: random.whole(1, 8) }, (_, index) => "abcdefgh"[index] ?? "a");
   return {
     theme: name,
     nodes: random.whole(1, 3),
