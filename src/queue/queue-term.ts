@@ -193,8 +193,8 @@ export class QueueTerm {
           await this.sweep();
         }
         if (clock.mono() - segmentAt >= settings.segmentMs) {
-          segmentAt = clock.mono();
           await this.turnSegment();
+          segmentAt = clock.mono(); // Where it failed, the last one may be closed, and be dropped under what comes.
         }
       } catch (error) {
         trouble("the upkeep of a queue failed", error);
