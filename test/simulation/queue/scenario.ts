@@ -70,6 +70,8 @@ export interface Scenario {
   readonly lapseMs: number;
 }
 
+export const themeNames = Object.keys(themes) as readonly ThemeName[];
+
 const themeWeights = new Map(Object.entries(themes).map(([name, { weight }]) => [name as ThemeName, weight]));
 
 const commonFaults: Readonly<Record<FaultKind, number>> = {

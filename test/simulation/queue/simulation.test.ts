@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Coverage } from "./coverage.js";
 import { keptSeeds } from "./kept-seeds.js";
 import { describeFailure, type Outcome, type RunOptions, runSeed } from "./run-seed.js";
-import type { ThemeName } from "./scenario.js";
+import { themeNames } from "./scenario.js";
 
 /**
  * The queue as it ships, in a world where processes crash, freeze and are deposed, and where requests and replies are late,
@@ -11,7 +11,7 @@ import type { ThemeName } from "./scenario.js";
  */
 const seedCount = Math.max(1, Math.round(Number(process.env.HOLDFAST_SEEDS ?? 2_000) / 6));
 const oneSeed = process.env.HOLDFAST_SEED;
-const oneTheme = process.env.HOLDFAST_THEME as ThemeName | undefined;
+const oneTheme = themeNames.find((name) => name === process.env.HOLDFAST_THEME);
 /** One seed in this many is run twice, to see that it does the same. */
 const rerunEvery = 25;
 
