@@ -1,3 +1,4 @@
+import { Signal } from "../lifecycle/signal.js";
 import type { StoredMessage } from "../store/queue-contract.js";
 import { type Incoming, incomingOf } from "./appender.js";
 import { headOutcome } from "./core/head-outcome.js";
@@ -6,7 +7,6 @@ import { HandlerSeat } from "./handler-runner.js";
 import type { LaneTable } from "./lane-table.js";
 import type { Message, Produced } from "./message.js";
 import type { Settling } from "./settling.js";
-import { Signal } from "./signal.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** A claim of one lane that is being worked on. */

@@ -1,8 +1,8 @@
 import { type ErrorCode, HoldfastError, invariant, NotLeaderError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
+import { Signal } from "../lifecycle/signal.js";
 import type { MessagePlace } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
-import { pause } from "./pause.js";
-import { Signal } from "./signal.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** Where a message was taken in. */

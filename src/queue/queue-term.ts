@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
 import { Appender } from "./appender.js";
 import { carefulUntil } from "./core/lane.js";
 import { Deliveries } from "./deliveries.js";
 import { Intake, termEnded } from "./intake.js";
 import { LaneTable } from "./lane-table.js";
-import { pause } from "./pause.js";
 import { Redriving } from "./redriving.js";
 import { Settling } from "./settling.js";
 import { Steering } from "./steering.js";

@@ -1,10 +1,10 @@
 import { type ErrorCode, HoldfastError, NotLeaderError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
+import { Signal } from "../lifecycle/signal.js";
 import type { DeadLetter, RedriveOrder } from "../store/queue-contract.js";
 import type { Appender, Incoming } from "./appender.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
-import { pause } from "./pause.js";
-import { Signal } from "./signal.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** Where a dead letter was taken in again. */

@@ -1,9 +1,9 @@
 import { HoldfastError } from "../errors.js";
+import { Signal } from "../lifecycle/signal.js";
 import type { Settlement } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
-import { Signal } from "./signal.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** What a lane's handler has done since the last commit. */
