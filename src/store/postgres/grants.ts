@@ -44,6 +44,14 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   messages: { node: ["select", "insert"], reader: [] },
   message_keys: { node: ["select", "insert", "update"], reader: [] },
   dead_letters: { node: ["select", "insert", "update"], reader: [] },
+  // Its row is locked by whoever writes events, which takes the right to update.
+  event_stream: { node: ["select", "update"], reader: [] },
+  events: { node: ["select", "insert", "delete"], reader: [] },
+  job_demands: { node: ["select", "insert"], reader: [] },
+  jobs: { node: ["select", "insert", "update", "delete"], reader: [] },
+  job_leases: { node: ["select", "insert", "update", "delete"], reader: [] },
+  job_totals: { node: ["select", "update"], reader: [] },
+  agents: { node: ["select", "insert", "update", "delete"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },
