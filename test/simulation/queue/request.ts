@@ -46,7 +46,7 @@ interface Footprint {
 }
 
 /** The rows that a write locks until it commits. */
-export function footprintOf(request: BookRequest, idOf: (name: LaneName) => number | null): Footprint {
+function footprintOf(request: BookRequest, idOf: (name: LaneName) => number | null): Footprint {
   const { method, args } = request;
   const additions = additionsOf(request);
   const places = new Set(additions?.messages.map(({ lane, position }) => `${lane}/${position}`));

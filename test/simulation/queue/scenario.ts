@@ -4,8 +4,8 @@ import type { FaultKind } from "./fault-kinds.js";
 import type { PlanKind } from "./plans.js";
 
 export const queueName = "orders";
-export const firstStage = "in";
-export const secondStage = "out";
+const firstStage = "in";
+const secondStage = "out";
 
 export type ThemeName = "ordinary" | "poison" | "calm" | "steps" | "leaders" | "wire" | "segments" | "clocks" | "gates";
 
