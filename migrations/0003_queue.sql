@@ -230,27 +230,30 @@ begin
 end
 $$;
 
--- A new segment is a partition of its own. Creating one takes a lock that the appends of this queue's own leader would wait
--- for, and it is the leader who does it.
+-- A new segment is a partition of its own. A table that is made alone and attached goes well with whoever reads or writes the
+-- others meanwhile; one that is created as a partition would wait for every reader, and all appends behind it.
 create function :"schema".open_segment(p_queue text) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
 declare
   v_segment integer;
 begin
   update :"schema".queue_segments set closed_at = clock_timestamp() where queue = p_queue and closed_at is null;
   insert into :"schema".queue_segments (queue) values (p_queue) returning segment into v_segment;
   execute format(
-    'create table %I.%I partition of %I.messages for values in (%s)',
-    :'schema', 'messages_' || v_segment, :'schema', v_segment);
+    'create table %I.%I (like %I.messages including all)', :'schema', 'messages_' || v_segment, :'schema');
   -- Bodies are bytes that compress badly or not at all; trying costs more than it saves.
   execute format('alter table %I.%I alter column body set storage external', :'schema', 'messages_' || v_segment);
+  execute format(
+    'alter table %I.messages attach partition %I.%I for values in (%s)',
+    :'schema', :'schema', 'messages_' || v_segment, v_segment);
   return v_segment;
 end
 $$;
 
--- Drops what is old and finished. A segment that still holds a message beyond its lane's `done` stays.
+-- Drops what is old and finished. A segment that still holds a message beyond its lane's `done` stays. To drop a partition takes
+-- a lock that everybody waits behind, so whoever reads for longer than this is not waited for: there is a next time.
 create function :"schema".drop_segments(p_queue text, p_closed_for_ms bigint) returns integer[]
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 declare
   v_segment integer;
   v_dropped integer[] := '{}';
@@ -278,6 +281,8 @@ begin
     v_dropped := v_dropped || v_segment;
   end loop;
   return v_dropped;
+exception when lock_not_available then
+  return '{}';
 end
 $$;
 

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../errors.js";
-import type { AppendBatch, NewMessage as StoredNewMessage } from "../store/queue-contract.js";
+import { type AppendBatch, delayHeader, type NewMessage as StoredNewMessage } from "../store/queue-contract.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
 import type { NewMessage } from "./message.js";
@@ -15,10 +15,18 @@ export interface Incoming {
 }
 
 export function incomingOf(message: NewMessage, firstStage: string): Incoming {
-  const { lane, body, key = null, headers = null, stage = firstStage } = message;
+  const { lane, body, key = null, headers = null, stage = firstStage, delayMs = 0 } = message;
   const bytes =
     typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return { stage, lane, key, headers, body: bytes };
+  return { stage, lane, key, headers: withDelay(headers, delayMs), body: bytes };
+}
+
+/** Whoever hands a message on with all its headers does not hand on its delay. */
+function withDelay(headers: Incoming["headers"], delayMs: number): Incoming["headers"] {
+  if (delayMs > 0) return { ...headers, [delayHeader]: `${delayMs}` };
+  if (headers?.[delayHeader] === undefined) return headers;
+  const { [delayHeader]: _, ...rest } = headers;
+  return rest;
 }
 
 /** A batch with its places in the lanes, which it holds until it is committed or given up. */

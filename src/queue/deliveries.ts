@@ -1,5 +1,5 @@
 import { Signal } from "../lifecycle/signal.js";
-import type { StoredMessage } from "../store/queue-contract.js";
+import { delayHeader, type Settlement, type StoredMessage } from "../store/queue-contract.js";
 import { type Incoming, incomingOf } from "./appender.js";
 import { headOutcome } from "./core/head-outcome.js";
 import { type Lane, shareOf } from "./core/lane.js";
@@ -141,6 +141,8 @@ export class Deliveries {
     const rules = { maxAttempts, policy, backoff: { firstMs, capMs } };
     let attempts = lane.attempts;
     for (const stored of messages) {
+      const waitMs = delayLeft(stored);
+      if (waitMs > 0) return { kind: "delayed", waitMs } as const;
       while (this.busySlots >= concurrency) await this.nextSlot();
       // Asked after the wait: meanwhile the lane may have been paused. The rest goes back, and costs no attempt.
       const handler = this.stopping || lane.paused || !this.mayAct() ? undefined : handlers.get(lane.stage);
@@ -153,13 +155,23 @@ export class Deliveries {
       this.freeSlot();
       // A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile
       // (R10): nothing may run beside it.
-      if (result.kind !== "done") await result.stillRunning;
-      if (result.kind === "abandoned") return undefined; // It goes back: left in flight, it would count as a crash.
-      if (result.kind === "failed") return headOutcome({ attempts, error: result.error }, rules, random());
+      const head =
+        result.kind === "failed" ? headOutcome({ attempts, error: result.error }, rules, random()) : undefined;
+      if (result.kind !== "done" && result.stillRunning !== null) {
+        if (head !== undefined) this.tellOfHanging(lane, claim, { ...head, kind: "retry", waitMs: 0 });
+        await result.stillRunning;
+      }
+      if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
       this.settling.finished(lane, claim, stored, result.produced.map(incomingProduced));
       attempts = 0;
     }
     return undefined;
+  }
+
+  /** Its lane waits for it, however long it takes; but whoever looks can see why. */
+  private tellOfHanging(lane: Lane, claim: number, head: Settlement["head"] & { readonly error: string }): void {
+    this.settling.noted(lane, claim, head);
+    this.parts.trouble(`a handler does not end, and holds lane "${lane.name}" of stage "${lane.stage}"`, head.error);
   }
 
   private mayAct(): boolean {
@@ -179,7 +191,7 @@ export class Deliveries {
       lane: lane.name,
       position: stored.position,
       key: stored.key,
-      headers: stored.headers ?? {},
+      headers: headersOf(stored),
       body: stored.body,
       attempt,
       epoch: this.parts.fence.epoch,
@@ -202,6 +214,18 @@ const unclaimedPauseMs = 200;
 const mostUnsettled = 4;
 
 const incomingProduced = (message: Produced): Incoming => incomingOf(message, message.stage);
+
+function delayLeft({ headers, ageMs }: StoredMessage): number {
+  return headers === null ? 0 : Number(headers[delayHeader] ?? 0) - ageMs;
+}
+
+const none: Readonly<Record<string, string>> = Object.freeze({});
+
+function headersOf({ headers }: StoredMessage): Readonly<Record<string, string>> {
+  if (headers?.[delayHeader] === undefined) return headers ?? none;
+  const { [delayHeader]: _, ...rest } = headers;
+  return rest;
+}
 
 function groupByLane(messages: readonly StoredMessage[]): Map<number, StoredMessage[]> {
   const lanes = new Map<number, StoredMessage[]>();

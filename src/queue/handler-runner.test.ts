@@ -212,14 +212,18 @@ describe("a function that takes too long", () => {
     await stillRunning;
   });
 
-  it("has five seconds of grace by default", async () => {
+  it.each([
+    [1_000, 2_000],
+    [10_000, 15_000],
+  ])("that may take %d ms has as long again for its grace, and five seconds at most", async (timeoutMs, endMs) => {
     const call = held();
-    const run = runHandler(call.handler, message, { ...options, graceMs: undefined });
-    vi.advanceTimersByTime(5_999);
+    const run = runHandler(call.handler, message, { ...options, timeoutMs, graceMs: undefined });
+    vi.advanceTimersByTime(endMs - 1);
     expect(await isPending(run)).toBe(true);
     vi.advanceTimersByTime(1);
     expect(await run).toMatchObject({ kind: "failed" });
   });
+
 });
 
 describe("when leadership ends", () => {

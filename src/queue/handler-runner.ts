@@ -55,7 +55,8 @@ interface Limits {
   readonly graceMs: number;
 }
 
-const defaultGraceMs = 5_000;
+/** As long again as its own time, and no longer than this. */
+const longestGraceMs = 5_000;
 /** How long the end of a call by force is waited for. */
 const longestEndMs = 5_000;
 
@@ -113,7 +114,8 @@ export class HandlerSeat {
     const { options } = this;
     if (options.signal.aborted) return { kind: "abandoned", stillRunning: null };
     if (typeof handler === "function") {
-      const limits = { timeoutMs: options.timeoutMs, graceMs: options.graceMs ?? defaultGraceMs };
+      const graceMs = options.graceMs ?? Math.min(options.timeoutMs, longestGraceMs);
+      const limits = { timeoutMs: options.timeoutMs, graceMs };
       return await this.follow(new InProcessCall(handler, message), message, limits);
     }
     const limits = { timeoutMs: handler.timeoutMs ?? options.timeoutMs, graceMs: handler.graceMs };

@@ -8,7 +8,7 @@ const fence = {} as FenceToken;
 const now = 1_000_000;
 
 function message(lane: number, position: number, ageMs: number): StoredMessage {
-  return { lane, position, segment: 1, key: null, headers: null, at: now - ageMs, body: Buffer.alloc(0) };
+  return { lane, position, segment: 1, key: null, headers: null, at: now - ageMs, ageMs, body: Buffer.alloc(0) };
 }
 
 function settlement(lane: number, done: number, more: Partial<Settlement> = {}): Settlement {

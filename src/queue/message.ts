@@ -9,6 +9,8 @@ export interface NewMessage {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The first stage by default. */
   readonly stage?: string | undefined;
+  /** Not before so long after it was taken in. Meanwhile what is behind it in its lane waits too: the order stays. */
+  readonly delayMs?: number | undefined;
 }
 
 /** What a handler makes of a message for the next stage; taken in with the same commit that finishes the message. */
@@ -40,6 +42,10 @@ export interface HandlerContext {
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that produces nothing need not return anything.
 export type Handler = (message: Message, context: HandlerContext) => Promise<void | readonly Produced[]>;
 
+const fields: readonly string[] = ["lane", "body", "key", "headers", "stage", "delayMs"] satisfies (keyof NewMessage)[];
+const longestDelayMs = 31_536_000_000;
+/** Halves of a character, and the zero. */
+const cannotBeStored = /[\0\p{Cs}]/u;
 const longestName = 200;
 const longestKey = 500;
 const mostHeaders = 50;
@@ -47,7 +53,11 @@ const longestHeaders = 8_192;
 
 /** Refuses what the queue cannot keep, before anything of a batch is taken in. */
 export function checkMessage(message: NewMessage, stages: readonly string[], maxBodyBytes: number): void {
-  const { lane, body, key, headers, stage } = message;
+  if (typeof message !== "object" || message === null)
+    throw invalid("A message must be an object with a lane and a body.");
+  const unknown = Object.keys(message).find((field) => !fields.includes(field));
+  if (unknown !== undefined) throw invalid(`A message has no field "${unknown}": it has ${fields.join(", ")}.`);
+  const { lane, body, key, headers, stage, delayMs } = message;
   if (typeof lane !== "string" || lane === "" || lane.length > longestName || hasControl(lane)) {
     throw invalid(`The lane must be a name of 1 to ${longestName} printable characters.`);
   }
@@ -66,10 +76,16 @@ export function checkMessage(message: NewMessage, stages: readonly string[], max
       `The body has ${bytes} bytes, and this queue takes ${maxBodyBytes}: raise maxBodyBytes, or keep it elsewhere.`,
     );
   }
-  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > longestKey || key.includes("\0"))) {
-    throw invalid(`The key must be a text of 1 to ${longestKey} characters, none of them zero.`);
+  if (
+    key !== undefined &&
+    (typeof key !== "string" || key === "" || key.length > longestKey || cannotBeStored.test(key))
+  ) {
+    throw invalid(`The key must be a text of 1 to ${longestKey} whole characters, none of them zero.`);
   }
   if (headers !== undefined) checkHeaders(headers);
+  if (delayMs !== undefined && !(Number.isInteger(delayMs) && delayMs >= 0 && delayMs <= longestDelayMs)) {
+    throw invalid(`delayMs must be a whole number of milliseconds, ${longestDelayMs} (a year) at most.`);
+  }
 }
 
 function checkHeaders(headers: Readonly<Record<string, string>>): void {
@@ -77,13 +93,15 @@ function checkHeaders(headers: Readonly<Record<string, string>>): void {
   if (entries.length > mostHeaders || entries.some(([, value]) => typeof value !== "string")) {
     throw invalid(`The headers must be texts by name, ${mostHeaders} at most.`);
   }
-  if (JSON.stringify(headers).length > longestHeaders || JSON.stringify(headers).includes("\\u0000")) {
-    throw invalid(`The headers must be ${longestHeaders} characters at most in all, without zero characters.`);
+  const unstorable = entries.some(([name, value]) => cannotBeStored.test(name) || cannotBeStored.test(value));
+  if (unstorable || JSON.stringify(headers).length > longestHeaders) {
+    throw invalid(`The headers must be ${longestHeaders} whole characters at most in all, none of them zero.`);
   }
 }
 
+/** Control characters, and halves of a character: neither can be shown, and the latter cannot be stored. */
 function hasControl(text: string): boolean {
-  return /\p{Cc}/u.test(text);
+  return /[\p{Cc}\p{Cs}]/u.test(text);
 }
 
 function invalid(message: string): HoldfastError {

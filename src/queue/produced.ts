@@ -35,7 +35,7 @@ export function readProduced(value: unknown, bounds: IntakeBounds): ReadProduced
 
 /** Each field is read once, so that what was checked is what is taken in. A message handed on has null where it has no key. */
 function checked(item: Partial<Record<keyof Produced, unknown>>, { stages, maxBodyBytes }: IntakeBounds): Produced {
-  const { stage, lane, body, key, headers } = item;
+  const { stage, lane, body, key, headers, delayMs } = item;
   if (typeof stage !== "string") throw refused("It names no stage.");
   if (headers !== undefined && headers !== null && typeof headers !== "object")
     throw refused("Its headers are no object.");
@@ -43,6 +43,7 @@ function checked(item: Partial<Record<keyof Produced, unknown>>, { stages, maxBo
     stage,
     lane,
     body,
+    ...(delayMs === undefined ? {} : { delayMs }),
     ...(key === undefined || key === null ? {} : { key }),
     ...(headers === undefined || headers === null ? {} : { headers: { ...headers } }),
   } as Produced;

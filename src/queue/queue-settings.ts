@@ -1,3 +1,4 @@
+import { nearest } from "../config/nearest.js";
 import { HoldfastError } from "../errors.js";
 import { type QueueDefaults, usualDefaults } from "./queue-defaults.js";
 
@@ -5,7 +6,7 @@ export type LanePolicy = "dead_letter" | "block";
 
 export interface QueueOptions {
   readonly name: string;
-  /** Whose leader works on this queue; "scheduler" by default. */
+  /** Whose leader works on this queue; a role of the same name by default. Each node that contends for it must make the queue. */
   readonly role?: string | undefined;
   /** A message goes from one to the next. One stage, "ingress", by default. */
   readonly stages?: readonly string[] | undefined;
@@ -59,12 +60,33 @@ export interface QueueSettings {
 
 const mebibyte = 1_048_576;
 const day = 86_400_000;
+const optionNames: readonly string[] = [
+  "name",
+  "role",
+  "stages",
+  "maxBodyBytes",
+  "maxAttempts",
+  "policy",
+  "backoffMs",
+  "backoffCapMs",
+  "maxReclaims",
+  "concurrency",
+  "batch",
+  "handlerTimeoutMs",
+  "leaseMs",
+  "sweepIntervalMs",
+  "retentionMs",
+  "segmentMs",
+  "maxWaitingBytes",
+] satisfies readonly (keyof QueueOptions)[];
 const namePattern = /^[a-z0-9_-]{1,63}$/;
 
 export function queueSettingsOf(options: QueueOptions, defaults: QueueDefaults = usualDefaults): QueueSettings {
-  const { name, role = "scheduler", stages = ["ingress"], policy = "dead_letter" } = options;
+  checkOptions(options);
+  const { name, role = options.name, stages = ["ingress"], policy = "dead_letter" } = options;
   for (const given of [name, ...stages]) {
-    if (!namePattern.test(given)) throw bad(`"${given}" must be 1 to 63 of the characters a-z, 0-9, "_" and "-".`);
+    if (typeof given !== "string" || !namePattern.test(given))
+      throw bad(`"${String(given)}" must be 1 to 63 of the characters a-z, 0-9, "_" and "-".`);
   }
   if (stages.length === 0 || new Set(stages).size !== stages.length) throw bad("stages must be one or more names.");
   if (policy !== "dead_letter" && policy !== "block") {
@@ -90,6 +112,16 @@ export function queueSettingsOf(options: QueueOptions, defaults: QueueDefaults =
     segmentMs: within("segmentMs", options.segmentMs ?? day, 10, 366 * day),
     maxWaitingBytes: within("maxWaitingBytes", options.maxWaitingBytes ?? 64 * mebibyte, 1, 4_096 * mebibyte),
   };
+}
+
+/** A mistyped option would be a default in silence. */
+function checkOptions(options: QueueOptions): void {
+  if (typeof options !== "object" || options === null || typeof options.name !== "string") {
+    throw bad("it needs options, and a name among them.");
+  }
+  const unknown = Object.keys(options).find((key) => !optionNames.includes(key));
+  if (unknown !== undefined)
+    throw bad(`there is no option "${unknown}". Did you mean "${nearest(unknown, optionNames)}"?`);
 }
 
 function within(name: string, value: number, min: number, max: number): number {

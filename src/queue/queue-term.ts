@@ -68,6 +68,7 @@ export class QueueTerm {
     this.intake = intake;
     const redriving = new Redriving(this.parts, this.table, appender, () => this.freed());
     this.redriving = redriving;
+    this.parts.opened();
     const taking = intake.run();
     const upkeep = this.upkeep();
     setMaxListeners(0, signal); // Every handler that runs listens.

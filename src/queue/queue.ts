@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import type { Clock } from "../election/clock.js";
 import type { Gate } from "../election/gate.js";
 import type { LeaderTerm } from "../election/term.js";
@@ -13,7 +14,7 @@ import type {
 } from "../store/queue-contract.js";
 import type { QueueCounts } from "../telemetry/queue-metrics.js";
 import { incomingOf } from "./appender.js";
-import type { RunnableHandler } from "./handler-runner.js";
+import type { IsolatedHandler, RunnableHandler } from "./handler-runner.js";
 import type { Accepted, Intake } from "./intake.js";
 import { setPaused, skipHead } from "./lane-steering.js";
 import { measuredBook } from "./measured-book.js";
@@ -53,6 +54,7 @@ export class Queue {
   private readonly handlers = new Map<string, RunnableHandler>();
   private current: QueueTerm | null = null;
   private claims = 0;
+  private readonly openings = new EventEmitter<{ opened: [] }>().setMaxListeners(0);
 
   constructor(node: QueueNode, options: QueueOptions) {
     this.settings = queueSettingsOf(options, node.queues?.defaults);
@@ -74,7 +76,8 @@ export class Queue {
   /** In the order given, within each lane. All are checked before any is taken in. */
   async enqueueMany(messages: readonly NewMessage[]): Promise<readonly Accepted[]> {
     const { stages, maxBodyBytes } = this.settings;
-    for (const message of messages) checkMessage(message, stages, maxBodyBytes);
+    if (!Array.isArray(messages)) throw new HoldfastError("INVALID_REQUEST", "Give an array of messages.");
+    for (const message of messages as readonly NewMessage[]) checkMessage(message, stages, maxBodyBytes);
     const { intake } = this.leading();
     const [first = ""] = stages;
     return await intake.add(messages.map((message) => incomingOf(message, first)));
@@ -96,6 +99,9 @@ export class Queue {
   process(stage: string, handler: RunnableHandler): void {
     if (!this.settings.stages.includes(stage)) {
       throw new HoldfastError("BAD_SETTINGS", `Queue "${this.name}" has no stage "${stage}".`);
+    }
+    if (typeof handler !== "function" && typeof (handler as Partial<IsolatedHandler> | null)?.begin !== "function") {
+      throw new HoldfastError("BAD_SETTINGS", "A handler is a function, or made by workerHandler().");
     }
     this.handlers.set(stage, handler);
     this.current?.nudge();
@@ -151,6 +157,12 @@ export class Queue {
   /** Whether this node leads, and has read the lanes. */
   get isOpen(): boolean {
     return (this.current?.open ?? null) !== null;
+  }
+
+  /** Resolves when this node leads the queue and takes messages in; on a standby that may be much later, or never. */
+  async opened(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    options.signal?.throwIfAborted();
+    if (!this.isOpen) await once(this.openings, "opened", options);
   }
 
   async peek(lane: LaneName, limit = 10): Promise<readonly MessageHead[]> {
@@ -213,6 +225,7 @@ export class Queue {
       clock: this.node.clock,
       random: this.node.random ?? Math.random,
       nextClaim: () => ++this.claims,
+      opened: () => this.openings.emit("opened"),
       trouble: (what, error) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.node.log.warn({ queue: this.name, node_id: this.node.id, reason }, what);

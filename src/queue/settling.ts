@@ -72,6 +72,13 @@ export class Settling {
     this.changed.notify();
   }
 
+  /** What is known of the head, while it is still worked on. */
+  noted(lane: Lane, claim: number, head: Settlement["head"]): void {
+    if (this.lost) return;
+    this.progressOf(lane, claim).head = head;
+    this.changed.notify();
+  }
+
   /** Nothing more of this claim is worked on. */
   ended(lane: Lane, claim: number, head: Settlement["head"] = ready): void {
     if (this.lost) return;
@@ -154,7 +161,7 @@ export class Settling {
     lane.done = next;
     lane.reached = Math.max(lane.reached, lane.done);
     if (head.kind === "retry" || head.kind === "blocked") lane.attempts = head.attempts;
-    if (head.kind === "retry") lane.readyAt = this.parts.clock.mono() + head.waitMs;
+    if (head.kind === "retry" || head.kind === "delayed") lane.readyAt = this.parts.clock.mono() + head.waitMs;
     if (head.kind === "blocked") lane.blocked = true;
     if (!keeps) {
       lane.inFlight = false;

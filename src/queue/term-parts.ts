@@ -18,6 +18,8 @@ export interface QueueTermParts {
   readonly random: () => number;
   /** A number that no claim of this process has had: what an earlier one still has to say, also of this epoch, is not heard. */
   readonly nextClaim: () => number;
+  /** The lanes have been read, and messages are taken in. */
+  readonly opened: () => void;
   readonly trouble: (what: string, error: unknown) => void;
   /** Something that no retry mends: the term has to be given up. */
   readonly failed: (error: unknown) => void;

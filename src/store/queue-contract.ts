@@ -154,6 +154,8 @@ export interface MessageHead extends MessagePlace {
 
 export interface StoredMessage extends Omit<MessageHead, "size"> {
   readonly segment: number;
+  /** How long ago it was taken in, by the database's clock. */
+  readonly ageMs: number;
   readonly body: Buffer;
 }
 
@@ -169,6 +171,8 @@ export interface Settlement {
   readonly keeps: boolean;
   readonly head:
     | { readonly kind: "ready" }
+    /** The next one has not been tried: its time comes after so long. */
+    | { readonly kind: "delayed"; readonly waitMs: number }
     /** The next one failed, and is tried again after so long. */
     | { readonly kind: "retry"; readonly attempts: number; readonly waitMs: number; readonly error: string }
     /** The next one has failed for good, and holds its lane until somebody redrives or skips it. */
@@ -186,6 +190,8 @@ export interface LetterWish {
 
 /** Headers of a message that was a dead letter have its id under this name. */
 export const redrivenFrom = "x-holdfast-redriven-from";
+/** A header of ours that holds a delay. It is looked at when the message has come to the head of its lane, and nobody else sees it. */
+export const delayHeader = "x-holdfast-delay-ms";
 
 export interface RedriveOrder {
   readonly queue: string;

@@ -10,7 +10,7 @@ async function startServed(url: string, id: string) {
   const settings = { ...clusterNode(url, id, quick), api: { publicUrl: `http://${id}:1` } };
   const local = await startLocalNode(settings);
   await local.node.access.refresh();
-  const queue = createQueue(local.node, { name: "orders", policy: "block", maxAttempts: 1 });
+  const queue = createQueue(local.node, { name: "orders", role: "scheduler", policy: "block", maxAttempts: 1 });
   const app = createServer(local.node);
   const stop = async (): Promise<void> => {
     await app.close();

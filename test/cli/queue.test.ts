@@ -14,6 +14,7 @@ async function startServing(url: string, id: string) {
   const api = { port, publicUrl: `http://127.0.0.1:${port}` };
   const local = await startLocalNode({ ...clusterNode(url, id, quick), api });
   const queue = createQueue(local.node, {
+    role: "scheduler",
     name: "orders",
     stages: ["ingress", "outbound"],
     policy: "block",

@@ -32,10 +32,10 @@ test("a queue belongs to the role that led it first: the leader of another one g
   const stranger = createQueue(b.node, { name: "orders", role: "billing" });
   expect(await lost).toMatchObject([{ role: "billing", reason: "work_failed" }]);
   const told = JSON.stringify(b.log);
-  expect(told).toContain('Queue \\"orders\\" belongs to role \\"scheduler\\", not \\"billing\\"');
+  expect(told).toContain('Queue \\"orders\\" belongs to role \\"orders\\", not \\"billing\\"');
   await expect(stranger.enqueue({ lane: "x", body: "two" })).rejects.toMatchObject({ code: "NOT_LEADER" });
   await queue.enqueue({ lane: "x", body: "three" });
   expect(await queue.depth()).toEqual({ ingress: 2 });
   const { rows } = await withClient(database.url, (client) => client.query("select name, role from holdfast.queues"));
-  expect(rows).toEqual([{ name: "orders", role: "scheduler" }]);
+  expect(rows).toEqual([{ name: "orders", role: "orders" }]);
 });

@@ -8,7 +8,7 @@ import { createTestDatabase } from "../support/postgres.js";
 
 async function startQueue(url: string, nodeId: string, options: Partial<QueueOptions> = {}) {
   const local = await startLocalNode(clusterNode(url, nodeId, quick));
-  const queue = createQueue(local.node, { name: "orders", maxAttempts: 1, ...options });
+  const queue = createQueue(local.node, { name: "orders", role: "scheduler", maxAttempts: 1, ...options });
   return { local, queue, [Symbol.asyncDispose]: () => local.node.close() };
 }
 

@@ -11,10 +11,16 @@ const x = { stage: "ingress", lane: "x" } as const;
 /** Two nodes of a cluster, each with the queue: the first leads, the second is where the operator is. */
 async function startPair(url: string, options: Partial<QueueOptions> = {}) {
   const leading = await startLocalNode(clusterNode(url, "a", quick));
-  const queue = createQueue(leading.node, { name: "orders", backoffMs: 10, backoffCapMs: 50, ...options });
+  const queue = createQueue(leading.node, {
+    name: "orders",
+    role: "scheduler",
+    backoffMs: 10,
+    backoffCapMs: 50,
+    ...options,
+  });
   await isOpen(queue);
   const standby = await startLocalNode(clusterNode(url, "b", quick));
-  const elsewhere = createQueue(standby.node, { name: "orders" });
+  const elsewhere = createQueue(standby.node, { name: "orders", role: "scheduler" });
   return {
     queue,
     elsewhere,

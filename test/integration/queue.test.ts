@@ -11,7 +11,7 @@ const soon = { backoffMs: 10, backoffCapMs: 50 } as const;
 
 async function startQueue(url: string, nodeId: string, options: Partial<QueueOptions> = {}) {
   const local = await startLocalNode(clusterNode(url, nodeId, quick));
-  const queue = createQueue(local.node, { name: "orders", ...soon, ...options });
+  const queue = createQueue(local.node, { name: "orders", role: "scheduler", ...soon, ...options });
   return { local, queue, [Symbol.asyncDispose]: () => local.node.close() };
 }
 

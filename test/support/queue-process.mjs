@@ -96,7 +96,7 @@ async function start() {
   role.lead((term) => {
     lastTerm = term;
   });
-  const queue = createQueue(node, options);
+  const queue = createQueue(node, { role: "scheduler", ...options });
   queue.process("ingress", async (message) => {
     await deliver(message);
     return [{ stage: "outbound", lane: message.lane, body: message.body }];

@@ -1,4 +1,5 @@
 import { createQueue } from "../holdfast.js";
+import { roleName } from "../messages.js";
 import { bodyOf, laneOf, type QueueUnderTest } from "../queue/queue-load.js";
 import { tell } from "./parent.js";
 
@@ -11,7 +12,7 @@ export function endlessQueue(
   nodeId: string,
 ): Pick<QueueUnderTest, "enqueue" | "ordersCalls"> {
   // Each round's heads are in flight in a crash, which is no fault of theirs.
-  const queue = createQueue(node, { name: "backlog", maxReclaims: 1_000, handlerTimeoutMs: neverMs });
+  const queue = createQueue(node, { name: "backlog", role: roleName, maxReclaims: 1_000, handlerTimeoutMs: neverMs });
   let told = false;
   queue.process("ingress", async () => {
     if (!told) tell({ kind: "delivered", nodeId, at: process.hrtime.bigint() });

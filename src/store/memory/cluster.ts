@@ -6,6 +6,7 @@ import type { Role, SessionRef } from "../../election/core/names.js";
 import type { NodeRequest } from "../../membership/node-request.js";
 import type { NodeRow } from "../../membership/node-row.js";
 import type { MemoryDatabase } from "./database.js";
+import { MemoryJobTables } from "./job-tables.js";
 import { MemoryQueueTables } from "./queue-tables.js";
 
 export type NoticeListener = (role: Role, notice: Notice) => void;
@@ -21,6 +22,7 @@ export class MemoryCluster {
   readonly listeners = new Set<NoticeListener>();
   readonly requested = new EventEmitter<{ requested: [nodeId: string] }>().setMaxListeners(0);
   readonly queues: MemoryQueueTables;
+  readonly jobs: MemoryJobTables;
   readonly database: MemoryDatabase;
   /** Ends a wait after its slice; the tests' clock stands behind it. */
   readonly wakeAfter: (ms: number, fire: () => void) => () => void;
@@ -28,6 +30,10 @@ export class MemoryCluster {
   constructor(database: MemoryDatabase, wakeAfter: (ms: number, fire: () => void) => () => void) {
     this.database = database;
     this.queues = new MemoryQueueTables(() => database.now());
+    this.jobs = new MemoryJobTables(
+      () => database.now(),
+      () => `${database.identity}`,
+    );
     this.wakeAfter = wakeAfter;
   }
 

@@ -104,7 +104,7 @@ export class MemoryQueueBook implements QueueBook {
         }
         return found;
       });
-      return claimed.map(copyOf).sort((one, other) => one.lane - other.lane || one.position - other.position);
+      return claimed.map((message) => copyOf(message, now)).sort((one, other) => one.lane - other.lane || one.position - other.position);
     });
   }
 
@@ -130,8 +130,9 @@ export class MemoryQueueBook implements QueueBook {
     lane.done = done;
     if (!keeps) giveBack(lane);
     lane.blocked = head.kind === "blocked";
-    lane.waitUntil = head.kind === "retry" ? this.now() + head.waitMs : null;
-    if (head.kind !== "ready") Object.assign(lane, { attempts: head.attempts, lastError: head.error });
+    lane.waitUntil = head.kind === "retry" || head.kind === "delayed" ? this.now() + head.waitMs : null;
+    if (head.kind !== "ready" && head.kind !== "delayed")
+      Object.assign(lane, { attempts: head.attempts, lastError: head.error });
     if (head.kind === "dead") this.tables.bury(lane, head.error, head.attempts);
   }
 
@@ -263,9 +264,9 @@ function giveBack(lane: MemoryLane): void {
 }
 
 /** Whoever gets a message may do to it what he likes, and the next one still gets what was taken in. */
-function copyOf(message: StoredMessage): StoredMessage {
-  const { headers, body } = message;
-  return { ...message, headers: headers === null ? null : { ...headers }, body: Buffer.from(body) };
+function copyOf(message: StoredMessage, now: number): StoredMessage {
+  const { headers, body, at } = message;
+  return { ...message, ageMs: now - at, headers: headers === null ? null : { ...headers }, body: Buffer.from(body) };
 }
 
 function compare(one: string, other: string): number {

@@ -2,6 +2,7 @@ import { HoldfastError } from "../../errors.js";
 import {
   type AppendBatch,
   type DeadLetterWithBody,
+  delayHeader,
   type LaneRow,
   type MessagePlace,
   type RedriveOrder,
@@ -134,7 +135,7 @@ export class MemoryQueueTables {
     for (const { lane: id, position, key, headers, body } of messages) {
       const lane = this.lanes.get(id) as MemoryLane;
       const kept = { headers: headers === null ? null : { ...headers }, body: Buffer.from(body) };
-      lane.messages.set(position, { lane: id, position, segment, key, at: this.now(), ...kept });
+      lane.messages.set(position, { lane: id, position, segment, key, at: this.now(), ageMs: 0, ...kept });
       lane.newest = Math.max(lane.newest, position);
       const keys = this.keysOf(queue);
       if (key !== null && !keys.has(key)) keys.set(key, { lane: id, position, segment });
@@ -213,7 +214,7 @@ export class MemoryQueueTables {
       lane: place.lane,
       position: place.position,
       key: letter.key,
-      headers: { ...letter.headers, [redrivenFrom]: letter.id },
+      headers: { ...withoutDelay(letter.headers), [redrivenFrom]: letter.id },
       body: letter.body,
     }));
     const batch = { queue, segment, messages, waking };
@@ -267,4 +268,9 @@ export class MemoryQueueTables {
     for (const [key, { segment }] of keys) if (segment === id) keys.delete(key);
     this.segments.delete(id);
   }
+}
+
+function withoutDelay(headers: Readonly<Record<string, string>> | null): Readonly<Record<string, string>> {
+  const { [delayHeader]: _, ...rest } = headers ?? {};
+  return rest;
 }

@@ -18,11 +18,13 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { JobBook } from "../job-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
 import type { MemoryDatabase } from "./database.js";
+import { MemoryJobBook } from "./job-book.js";
 import { MemoryQueueBook } from "./queue-book.js";
 import { memoryQueueView } from "./queue-view.js";
 import { MemoryRegistry } from "./registry.js";
@@ -40,6 +42,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly snapshots: SnapshotBook;
   readonly queue: QueueBook;
   readonly queueView: QueueView;
+  readonly jobs: JobBook;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
 
@@ -56,6 +59,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
       (fence, fn) => this.transaction(fence, fn),
     );
     this.queueView = memoryQueueView(shared.queues, () => shared.database.now());
+    this.jobs = new MemoryJobBook(shared.jobs, (fence, fn) => this.transaction(fence, fn));
   }
 
   async prepare(): Promise<void> {

@@ -1,3 +1,5 @@
+import { delayHeader } from "../queue-contract.js";
+
 /** The statements of the queue. `schema` is quoted already. */
 export function queueStatements(schema: string) {
   const message = `m.lane::text, m.position::text, m.segment, m.key, m.headers, ${schema}.ms_since_1970(m.at) as at`;
@@ -73,7 +75,7 @@ export function queueStatements(schema: string) {
     // The body goes from one table to the other, and not to the client and back.
     appendLetters: `
       insert into ${schema}.messages (segment, lane, position, epoch, key, headers, body)
-      select $4, x.lane, x.position, $5, d.key, coalesce(d.headers, '{}') || jsonb_build_object($6::text, x.id::text), d.body
+      select $4, x.lane, x.position, $5, d.key, (coalesce(d.headers, '{}') - '${delayHeader}') || jsonb_build_object($6::text, x.id::text), d.body
       from ${places} join ${schema}.dead_letters d using (id)
       on conflict do nothing`,
     placedLetters: `

@@ -57,7 +57,8 @@ export class QueueTraffic {
                 min(m.position), array_agg(octet_length(m.body) order by m.position), array_agg(m.segment order by m.position),
                 array_agg(floor(date_part('epoch', m.at) * 1000)::bigint order by m.position),
                 case when bool_or(m.key is not null or m.headers is not null)
-                  then json_agg(json_build_array(m.key, m.headers) order by m.position) end)::text as described,
+                  then json_agg(json_build_array(m.key, m.headers) order by m.position) end,
+                floor(date_part('epoch', clock_timestamp()) * 1000)::bigint)::text as described,
               string_agg(m.body, ''::bytea order by m.position) as bodies
             from (
               select
@@ -144,6 +145,7 @@ const literal = (text: string): string => pg.escapeLiteral(text);
 function toRecord({ lane, claim, done, doneSegment, keeps, head }: Settlement) {
   const told = { lane, claim, done, segment: doneSegment, keeps };
   if (head.kind === "ready") return told;
+  if (head.kind === "delayed") return { ...told, wait_ms: Math.ceil(head.waitMs) };
   const { kind, attempts, error } = head;
   return {
     ...told,

@@ -62,6 +62,7 @@ type ClaimedLane = readonly [
   segments: readonly number[],
   ats: readonly number[],
   tags: readonly (readonly [key: string | null, headers: Readonly<Record<string, string>> | null])[] | null,
+  now: number,
 ];
 
 /** The rows of a claim: the lane, what is known of its messages, and their bodies one after another. */
@@ -81,13 +82,14 @@ export function readClaimed(rows: readonly Buffer[]): readonly StoredMessage[] {
 }
 
 function messagesOf(lane: number, described: ClaimedLane, bodies: Buffer): readonly StoredMessage[] {
-  const [first, lengths, segments, ats, tags] = described;
+  const [first, lengths, segments, ats, tags, now] = described;
   let end = 0;
   return lengths.map((length, index) => {
     const start = end;
     end += length;
     const [key, headers] = tags?.[index] ?? [null, null];
     const [segment = 0, at = 0] = [segments[index], ats[index]];
-    return { lane, position: first + index, segment, key, headers, at, body: bodies.subarray(start, end) };
+    const ageMs = Math.max(0, now - at);
+    return { lane, position: first + index, segment, key, headers, at, ageMs, body: bodies.subarray(start, end) };
   });
 }

@@ -45,7 +45,11 @@ const themes: Readonly<Record<ThemeName, Theme>> = {
     mostPoison: 3,
     roughness: 0,
   },
-  calm: { weight: 1, faults: { ...quiet, "rough network": 0, outage: 0, "step down": 3 }, roughness: 0 },
+  calm: {
+    weight: 1,
+    faults: { ...quiet, "rough network": 0, outage: 0, "clock back": 0, "clock forward": 0, "step down": 3 },
+    roughness: 0,
+  },
 };
 
 /** What one seed runs: everything that is decided before the first event. */

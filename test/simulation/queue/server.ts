@@ -49,7 +49,7 @@ export class QueueServer {
   async perform(request: BookRequest): Promise<unknown> {
     for (let earlier = this.blockerOf(request); earlier !== null; earlier = this.blockerOf(request)) {
       this.coverage.count("wire", "waited for a row");
-      await this.until(earlier.at);
+      await this.until(Math.max(earlier.at, this.time.now + 0.5));
     }
     return await this.apply(request);
   }
@@ -59,12 +59,22 @@ export class QueueServer {
     const deed = { request, at: this.time.now + delayMs };
     this.late.add(deed);
     await this.until(deed.at);
+    for (
+      let earlier = this.blockerOf(request);
+      earlier !== null && earlier !== deed;
+      earlier = this.blockerOf(request)
+    ) {
+      await this.until(Math.max(earlier.at, this.time.now + 0.5));
+    }
     this.late.delete(deed);
     await this.apply(request);
   }
 
+  /** Who came first: one that waits for itself is the first. */
   private blockerOf(request: BookRequest): LateDeed | null {
-    for (const deed of this.late) if (waitsFor(request, deed.request, this.idOf)) return deed;
+    for (const deed of this.late) {
+      if (deed.request === request || waitsFor(request, deed.request, this.idOf)) return deed;
+    }
     return null;
   }
 
