@@ -1,0 +1,222 @@
+import type { Clock } from "../election/clock.js";
+import { DrainingError, type ErrorCode, HoldfastError, invariant } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
+import { Signal } from "../lifecycle/signal.js";
+import type { FenceToken } from "../store/contract.js";
+import type { JobBook } from "../store/job-contract.js";
+import type {
+  CancellationAnswer,
+  GiveBackAnswer,
+  HeartbeatAnswer,
+  JobAnswer,
+  JobOrder,
+  LeaseAnswer,
+  RedriveAnswer,
+  RemovalAnswer,
+  RenewalAnswer,
+  ResultAnswer,
+  Submission,
+  SubmissionAnswer,
+} from "../store/job-orders.js";
+import { type LeasePoll, LeasePolls, type LeaseWish } from "./lease-polls.js";
+
+export interface JobDeskParts {
+  readonly book: JobBook;
+  readonly fence: FenceToken;
+  readonly clock: Clock;
+  /** How long an agent may be silent before its tasks are given to another. */
+  readonly leaseTtlMs: number;
+  readonly trouble: (what: string, error: unknown) => void;
+}
+
+interface Pending {
+  readonly order: JobOrder;
+  readonly resolve: (answer: JobAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One transaction carries out so many orders, however many callers they come from. */
+const mostOrders = 1_000;
+const mostRipened = 1_000;
+const firstPauseMs = 10;
+const longestPauseMs = 2_000;
+
+/** What a leader that drains still takes: it ends what was begun, and begins nothing. */
+const endings: ReadonlySet<JobOrder["kind"]> = new Set(["result", "renew", "give_back"]);
+
+/**
+ * Where the orders of all callers come together during one term, and are carried out by one transaction after another. What
+ * comes in while one commits is the next. An agent that waits is served by the transaction that takes its job in.
+ */
+export class JobDesk {
+  private readonly parts: JobDeskParts;
+  private readonly polls: LeasePolls;
+  private readonly changed: Signal;
+  private pending: Pending[] = [];
+  private dueAt: number | null = 0;
+  private draining = false;
+  private ended: Error | null = null;
+
+  constructor(parts: JobDeskParts) {
+    this.parts = parts;
+    this.polls = new LeasePolls(parts.clock, parts.leaseTtlMs);
+    this.changed = new Signal(parts.clock);
+  }
+
+  /** How many agents wait for work. */
+  get waiting(): number {
+    return this.polls.size;
+  }
+
+  /** Resolves when the order is committed, with its answer. */
+  async carryOut<Order extends JobOrder>(order: Order): Promise<AnswerTo<Order>> {
+    if (this.ended !== null) throw this.ended;
+    if (this.draining && !endings.has(order.kind)) throw new DrainingError();
+    return (await new Promise<JobAnswer>((resolve, reject) => {
+      this.pending.push({ order, resolve, reject });
+      this.changed.notify();
+    })) as AnswerTo<Order>;
+  }
+
+  /** Waits for work: so long at most, and no longer than somebody hears it. */
+  async lease(wish: LeaseWish, waitMs: number, signal: AbortSignal): Promise<LeaseAnswer> {
+    if (this.ended !== null) throw this.ended;
+    if (this.draining) throw new DrainingError();
+    const polled = this.polls.add(wish, waitMs, signal);
+    this.changed.notify();
+    return await polled;
+  }
+
+  /** Begins nothing any more: no work is handed out, and none is taken in. */
+  drain(): void {
+    this.draining = true;
+    this.polls.close(new DrainingError());
+  }
+
+  end(reason: Error): void {
+    this.ended = reason;
+    this.polls.close(reason);
+    for (const { reject } of this.pending) reject(reason);
+    this.pending = [];
+    this.changed.notify();
+  }
+
+  /** Runs until it is ended, or until the database refuses this term. */
+  async run(): Promise<void> {
+    while (this.ended === null) {
+      await this.ripenWhatIsDue();
+      if (!(await this.carryOutNext())) await this.changed.wait(this.untilDue());
+    }
+  }
+
+  private untilDue(): number | null {
+    return this.dueAt === null ? null : Math.max(0, this.dueAt - this.parts.clock.mono());
+  }
+
+  private isDueIn(ms: number | null): void {
+    this.dueAt = ms === null ? null : this.parts.clock.mono() + ms;
+  }
+
+  /** False where there was nothing to do. */
+  private async carryOutNext(): Promise<boolean> {
+    const taken = this.pending.slice(0, mostOrders);
+    this.pending = this.pending.slice(mostOrders);
+    const polls = this.draining ? [] : this.polls.next(taken.flatMap(({ order }) => readyDemand(order)));
+    if (taken.length === 0 && polls.length === 0) return false;
+    try {
+      await this.commit([...taken, ...polls.map((poll) => this.pendingOf(poll))]);
+    } catch (error) {
+      for (const { reject } of taken) reject(error);
+      for (const poll of polls) poll.refuse(error);
+      throw error;
+    }
+    if (taken.some(({ order }) => freesJobs(order))) this.polls.stir();
+    return true;
+  }
+
+  /** An order as good as any. What comes for an agent that has gone is given back, and cost no attempt. */
+  private pendingOf(poll: LeasePoll): Pending {
+    const { agent, leaseId } = poll.order;
+    return {
+      order: poll.order,
+      resolve: (answer) => {
+        if (poll.answered(answer as LeaseAnswer)) return;
+        const order = { kind: "give_back", agent, leaseId, jobIds: null } as const;
+        this.pending.push({ order, resolve: () => undefined, reject: () => undefined });
+      },
+      reject: (error) => poll.refuse(error),
+    };
+  }
+
+  /** Orders that the database refuses as a whole are carried out one by one: only the culprit is refused. */
+  private async commit(pending: readonly Pending[]): Promise<void> {
+    const { book, fence } = this.parts;
+    try {
+      const { answers, nextDueMs } = await this.known(
+        async () =>
+          await book.apply(
+            fence,
+            pending.map(({ order }) => order),
+          ),
+      );
+      invariant(answers.length === pending.length, "every order has an answer");
+      this.isDueIn(nextDueMs);
+      for (const [index, { resolve }] of pending.entries()) resolve(answers[index] as JobAnswer);
+    } catch (error) {
+      if (!isFailure(error, "DATABASE_REFUSED")) throw error;
+      if (pending.length > 1) for (const one of pending) await this.commit([one]);
+      else for (const { reject } of pending) reject(error);
+    }
+  }
+
+  private async ripenWhatIsDue(): Promise<void> {
+    const { book, fence, clock } = this.parts;
+    if (this.dueAt === null || this.dueAt > clock.mono()) return;
+    const { ripened, lost, nextDueMs } = await this.known(async () => await book.ripen(fence, mostRipened));
+    this.isDueIn(nextDueMs);
+    if (ripened + lost.length > 0) this.polls.stir();
+  }
+
+  /** What is not known to have been done is asked for again as it was: nothing of it is done twice. */
+  private async known<Result>(ask: () => Promise<Result>): Promise<Result> {
+    const { clock, trouble } = this.parts;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isFailure(error, "UNKNOWN_OUTCOME") && !isFailure(error, "DATABASE_AWAY")) throw error;
+        if (this.ended !== null) throw this.ended;
+        if (pauseMs === firstPauseMs) trouble("jobs could not be written, and are tried again", error);
+        await pause(clock, pauseMs);
+        if (this.ended !== null) throw this.ended;
+      }
+    }
+  }
+}
+
+interface AnswersByKind {
+  readonly submit: SubmissionAnswer;
+  readonly lease: LeaseAnswer;
+  readonly renew: RenewalAnswer;
+  readonly result: ResultAnswer;
+  readonly give_back: GiveBackAnswer;
+  readonly cancel: CancellationAnswer;
+  readonly redrive: RedriveAnswer;
+  readonly heartbeat: HeartbeatAnswer;
+  readonly remove_agent: RemovalAnswer;
+}
+
+type AnswerTo<Order extends JobOrder> = AnswersByKind[Order["kind"]];
+
+function readyDemand(order: JobOrder): readonly Submission[] {
+  return order.kind === "submit" && order.runAt === null ? [order] : [];
+}
+
+/** Whether jobs may be ready afterwards for whoever they suit. */
+function freesJobs({ kind }: JobOrder): boolean {
+  return kind === "give_back" || kind === "redrive" || kind === "remove_agent";
+}
+
+function isFailure(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code;
+}

@@ -1,0 +1,34 @@
+import type { Backoff } from "../queue/core/backoff.js";
+
+/** What jobs are like that do not say otherwise, and how their leader treats them. */
+export interface JobSettings {
+  readonly maxAttempts: number;
+  readonly timeoutMs: number;
+  readonly backoff: Backoff;
+  /** How long an agent may be silent before its tasks go to another. */
+  readonly leaseTtlMs: number;
+  /** How long a leader that gives its role up still takes results. */
+  readonly drainGraceMs: number;
+}
+
+const longestBackoffMs = 300_000;
+
+/** From the settings of the node. */
+export function jobSettingsOf(config: {
+  readonly jobs: {
+    readonly maxAttempts: number;
+    readonly drainGraceSeconds: number;
+    readonly backoff: { readonly ms: number };
+    readonly timeout: { readonly ms: number };
+  };
+  readonly store: { readonly leaseTtlSeconds: number };
+}): JobSettings {
+  const { jobs, store } = config;
+  return {
+    maxAttempts: jobs.maxAttempts,
+    timeoutMs: jobs.timeout.ms,
+    backoff: { firstMs: jobs.backoff.ms, capMs: longestBackoffMs },
+    leaseTtlMs: store.leaseTtlSeconds * 1_000,
+    drainGraceMs: jobs.drainGraceSeconds * 1_000,
+  };
+}

@@ -1,0 +1,217 @@
+import type { Clock } from "../election/clock.js";
+import type { Gate } from "../election/gate.js";
+import type { LeaderTerm } from "../election/term.js";
+import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
+import type { JobBook } from "../store/job-contract.js";
+import type { LeaseAnswer, RenewalAnswer, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
+import type { Json } from "./core/job.js";
+import { JobDesk } from "./job-desk.js";
+import type { JobSettings } from "./job-settings.js";
+import type { LeaseWish } from "./lease-polls.js";
+import { checkJson, type NewJob, submissionOf } from "./new-job.js";
+
+type JobsTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
+
+/** What the jobs room needs of its node. A `HoldfastNode` is one. */
+export interface JobsNode {
+  role(name: string): {
+    readonly gate: Pick<Gate, "requireLeader">;
+    lead(fn: (term: JobsTerm) => Promise<void>): void;
+  };
+  readonly jobBook: JobBook;
+  readonly log: { warn(details: object, message: string): void };
+  readonly id: string;
+  readonly clock: Clock;
+  readonly random?: (() => number) | undefined;
+}
+
+/** A result as an agent reports it. */
+export interface ReportedResult {
+  readonly leaseId: string;
+  readonly jobId: string;
+  readonly jobEpoch: number;
+  readonly agent: string;
+  readonly outcome:
+    | { readonly status: "succeeded"; readonly result: Json }
+    /** `retry: false`: no further attempt would help. */
+    | { readonly status: "failed"; readonly error: string; readonly retry: boolean };
+}
+
+/** Whose leader is the only one to change jobs. */
+export const jobsRole = "scheduler";
+
+const longestError = 4_096;
+/** How often a leader that gives its role up looks whether somebody still works for it. */
+const drainLookMs = 50;
+
+/**
+ * Jobs, their leases and results. Reads are anybody's (`book`); what changes them is the leader's, and throws NotLeaderError
+ * elsewhere. `leaderEpoch` is a condition that a caller may state: where another one leads, StaleEpochError.
+ */
+export class Jobs {
+  readonly book: JobBook;
+  private readonly node: JobsNode;
+  private readonly settings: JobSettings;
+  private readonly random: () => number;
+  private desk: { readonly desk: JobDesk; readonly epoch: bigint } | null = null;
+
+  constructor(node: JobsNode, settings: JobSettings) {
+    this.node = node;
+    this.settings = settings;
+    this.book = node.jobBook;
+    this.random = node.random ?? Math.random;
+    node.role(jobsRole).lead(async (term) => await this.lead(term));
+  }
+
+  /** How many agents wait here for work. */
+  get waitingAgents(): number {
+    return this.desk?.desk.waiting ?? 0;
+  }
+
+  /** The epoch under which this node changes jobs; else NotLeaderError. */
+  requireEpoch(stated?: bigint): bigint {
+    return this.leading(stated).epoch;
+  }
+
+  async submit(jobs: readonly NewJob[], leaderEpoch?: bigint): Promise<readonly SubmissionAnswer[]> {
+    const { desk } = this.leading(leaderEpoch);
+    const now = this.node.clock.wall();
+    const submissions = jobs.map((job) => submissionOf(job, this.settings, now));
+    return await Promise.all(submissions.map((submission) => desk.carryOut(submission)));
+  }
+
+  /** Waits for work, `waitMs` at most; the signal says that nobody hears the answer any more. */
+  async lease(wish: LeaseWish, waitMs: number, signal: AbortSignal, leaderEpoch?: bigint): Promise<LeaseAnswer> {
+    return await this.leading(leaderEpoch).desk.lease(wish, waitMs, signal);
+  }
+
+  async renew(
+    agent: string,
+    leaseId: string,
+    progress: readonly { readonly jobId: string; readonly progress: Json }[],
+    leaderEpoch?: bigint,
+  ): Promise<RenewalAnswer> {
+    const { desk } = this.leading(leaderEpoch);
+    for (const one of progress) checkJson("progress", one.progress);
+    return await desk.carryOut({ kind: "renew", agent, leaseId, ttlMs: this.settings.leaseTtlMs, progress });
+  }
+
+  async report(results: readonly ReportedResult[], leaderEpoch?: bigint): Promise<readonly ResultAnswer[]> {
+    const { desk } = this.leading(leaderEpoch);
+    const orders = results.map((result) => this.orderOf(result));
+    return await Promise.all(orders.map((order) => desk.carryOut(order)));
+  }
+
+  /** Jobs that an agent will not finish: they are ready for others, and it cost no attempt. */
+  async giveBack(agent: string, leaseId: string | null, jobIds: readonly string[] | null): Promise<readonly string[]> {
+    const { desk } = this.leading();
+    return (await desk.carryOut({ kind: "give_back", agent, leaseId, jobIds })).jobIds;
+  }
+
+  async cancel(jobId: string) {
+    return await this.leading().desk.carryOut({ kind: "cancel", jobId });
+  }
+
+  async redrive(jobId: string) {
+    return await this.leading().desk.carryOut({ kind: "redrive", jobId });
+  }
+
+  async heartbeat(beat: {
+    readonly agent: string;
+    readonly namespace: string;
+    readonly capabilities: readonly string[];
+    readonly version: string | null;
+    readonly tasks: number;
+    readonly registers: boolean;
+  }) {
+    return await this.leading().desk.carryOut({ kind: "heartbeat", ...beat });
+  }
+
+  /** Leaves a tombstone, and gives what the agent has to others. */
+  async removeAgent(agent: string) {
+    const { desk } = this.leading();
+    const [removed] = await Promise.all([
+      desk.carryOut({ kind: "remove_agent", agent }),
+      desk.carryOut({ kind: "give_back", agent, leaseId: null, jobIds: null }),
+    ]);
+    return removed;
+  }
+
+  private orderOf({ leaseId, jobId, jobEpoch, agent, outcome }: ReportedResult) {
+    const told = { kind: "result", leaseId, jobId, jobEpoch, agent } as const;
+    if (outcome.status === "succeeded") {
+      checkJson("result", outcome.result);
+      return { ...told, outcome: { kind: "succeeded", result: outcome.result } } as const;
+    }
+    const error = outcome.error.slice(0, longestError);
+    checkJson("error", error);
+    if (!outcome.retry) return { ...told, outcome: { kind: "failed_for_good", error } } as const;
+    return {
+      ...told,
+      outcome: { kind: "failed", error, backoff: this.settings.backoff, jitter: this.random() },
+    } as const;
+  }
+
+  private leading(stated?: bigint): { readonly desk: JobDesk; readonly epoch: bigint } {
+    this.node.role(jobsRole).gate.requireLeader();
+    const { desk: leading } = this;
+    if (leading === null) throw new NotLeaderError("The jobs are being opened by their new leader: try again.");
+    if (stated !== undefined && stated !== leading.epoch) {
+      throw new StaleEpochError(`Epoch ${stated} does not lead: ${leading.epoch} does.`, {
+        details: { field: "leader_epoch", expected: Number(leading.epoch), got: Number(stated) },
+      });
+    }
+    return leading;
+  }
+
+  private async lead(term: JobsTerm): Promise<void> {
+    const { book, node, settings } = this;
+    const desk = new JobDesk({
+      book,
+      fence: term.fence,
+      clock: node.clock,
+      leaseTtlMs: settings.leaseTtlMs,
+      trouble: (what, error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        node.log.warn({ node_id: node.id, role: jobsRole, epoch: Number(term.fence.epoch), reason }, what);
+      },
+    });
+    const leading = { desk, epoch: term.fence.epoch };
+    this.desk = leading;
+    const ended = new NotLeaderError(`This node does not lead role "${jobsRole}" any more.`);
+    const running = desk.run();
+    try {
+      await Promise.race([running, this.drained(desk, term.signal)]);
+    } finally {
+      if (this.desk === leading) this.desk = null;
+      desk.end(ended);
+      await Promise.allSettled([running]); // Nothing is written any more when the role is given up.
+    }
+  }
+
+  /** Resolves some time after the signal: until then results are taken, while anybody works for this leader. */
+  private async drained(desk: JobDesk, signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    desk.drain();
+    const { clock } = this.node;
+    const until = clock.mono() + this.settings.drainGraceMs;
+    while (clock.mono() < until && (await this.isAnythingLeased())) await pause(clock, drainLookMs);
+  }
+
+  private async isAnythingLeased(): Promise<boolean> {
+    try {
+      return (await this.book.standing()).counts.leased > 0;
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === "DATABASE_AWAY") return false; // Then no result can be taken either.
+      throw error;
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

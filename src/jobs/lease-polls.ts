@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../election/clock.js";
+import type { LeaseAnswer, LeaseOrder } from "../store/job-orders.js";
+import { type Demand, suits } from "./core/job.js";
+
+/** What an agent asks for. */
+export interface LeaseWish {
+  readonly agent: string;
+  readonly namespace: string;
+  readonly capabilities: readonly string[];
+  readonly maxTasks: number;
+}
+
+/** So many are looked after at a time: when all agents are woken at once, the others come with the next transaction. */
+const mostAtOnce = 256;
+/** For so many of the jobs that come in together it is looked whether somebody waits for them; the others find their agents later. */
+const mostMatched = 256;
+
+/** An agent that waits for work. */
+export class LeasePoll {
+  readonly order: LeaseOrder;
+  private readonly signal: AbortSignal;
+  private readonly settle: {
+    readonly resolve: (answer: LeaseAnswer) => void;
+    readonly reject: (error: unknown) => void;
+  };
+  private readonly left: (poll: LeasePoll) => void;
+  private readonly takeBack: () => void;
+  /** The database is being asked for it, and may answer with work: until then nobody else may answer. */
+  private isUnderWay = false;
+  private wasAsked = false;
+  private isImpatient = false;
+
+  constructor(options: {
+    readonly order: LeaseOrder;
+    readonly clock: Clock;
+    readonly waitMs: number;
+    readonly signal: AbortSignal;
+    readonly settle: LeasePoll["settle"];
+    /** It waits no more. */
+    readonly left: (poll: LeasePoll) => void;
+  }) {
+    const { order, clock, waitMs, signal } = options;
+    this.order = order;
+    this.signal = signal;
+    this.settle = options.settle;
+    this.left = options.left;
+    const giveUp = (): void => this.giveUp();
+    const cancelTimer = clock.wakeAt(clock.mono() + waitMs, giveUp);
+    signal.addEventListener("abort", giveUp, { once: true });
+    this.takeBack = () => {
+      cancelTimer();
+      signal.removeEventListener("abort", giveUp);
+    };
+  }
+
+  /** Nobody hears the answer any more. */
+  get isGone(): boolean {
+    return this.signal.aborted;
+  }
+
+  asked(): void {
+    this.isUnderWay = true;
+    this.wasAsked = true;
+  }
+
+  /** False where work came and nobody is there to take it. */
+  answered(answer: LeaseAnswer): boolean {
+    this.isUnderWay = false;
+    if (answer.kind === "none" && !this.isImpatient && !this.isGone) return true;
+    const { isGone } = this;
+    this.leave();
+    this.settle.resolve(answer);
+    return answer.kind !== "leased" || !isGone;
+  }
+
+  refuse(error: unknown): void {
+    this.leave();
+    this.settle.reject(error);
+  }
+
+  /** Its time is over, or its connection. Whoever does not want to wait still wants to know: one look is taken. */
+  private giveUp(): void {
+    this.isImpatient = true;
+    if (!this.isUnderWay && (this.wasAsked || this.isGone)) this.answered({ kind: "none" });
+  }
+
+  private leave(): void {
+    this.takeBack();
+    this.left(this);
+  }
+}
+
+/** Agents that wait for work, in memory: as long as nothing changes for them, they cost the database nothing. */
+export class LeasePolls {
+  private readonly clock: Clock;
+  private readonly ttlMs: number;
+  /** Something may be there for them. */
+  private readonly restless = new Set<LeasePoll>();
+  private readonly resting = new Set<LeasePoll>();
+
+  constructor(clock: Clock, ttlMs: number) {
+    this.clock = clock;
+    this.ttlMs = ttlMs;
+  }
+
+  get size(): number {
+    return this.restless.size + this.resting.size;
+  }
+
+  get areRestless(): boolean {
+    return this.restless.size > 0;
+  }
+
+  /** Resolves with work, or with none after so long, or when the signal is aborted. Asked once at least. */
+  add(wish: LeaseWish, waitMs: number, signal: AbortSignal): Promise<LeaseAnswer> {
+    if (signal.aborted) return Promise.resolve({ kind: "none" });
+    return new Promise((resolve, reject) => {
+      const poll = new LeasePoll({
+        order: { kind: "lease", leaseId: randomUUID(), ttlMs: this.ttlMs, ...wish },
+        clock: this.clock,
+        waitMs,
+        signal,
+        settle: { resolve, reject },
+        left: (gone) => {
+          this.restless.delete(gone);
+          this.resting.delete(gone);
+        },
+      });
+      this.restless.add(poll);
+    });
+  }
+
+  /** Something came free, and it is not known for whom. */
+  stir(): void {
+    for (const poll of this.resting) this.restless.add(poll);
+    this.resting.clear();
+  }
+
+  /** Those to look after now: the restless, and one for each of these jobs. */
+  next(demands: readonly Demand[]): readonly LeasePoll[] {
+    const taken = new Set<LeasePoll>();
+    for (const poll of this.restless) {
+      if (taken.size >= mostAtOnce) break;
+      taken.add(poll);
+    }
+    this.match(demands.slice(0, mostMatched), taken);
+    for (const poll of taken) {
+      this.restless.delete(poll);
+      this.resting.add(poll);
+      poll.asked();
+    }
+    return [...taken];
+  }
+
+  private match(demands: readonly Demand[], taken: Set<LeasePoll>): void {
+    const room = new Map<LeasePoll, number>();
+    for (const demand of demands) {
+      for (const poll of this.resting) {
+        const left = room.get(poll) ?? poll.order.maxTasks;
+        if (left === 0 || !suits(demand, poll.order)) continue;
+        room.set(poll, left - 1);
+        taken.add(poll);
+        break;
+      }
+    }
+  }
+
+  /** Nobody is served any more. */
+  close(reason: Error): void {
+    for (const poll of [...this.restless, ...this.resting]) poll.refuse(reason);
+  }
+}

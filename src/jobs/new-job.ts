@@ -1,0 +1,111 @@
+import { randomBytes } from "node:crypto";
+import { HoldfastError } from "../errors.js";
+import type { Submission } from "../store/job-orders.js";
+import type { Json } from "./core/job.js";
+import type { JobSettings } from "./job-settings.js";
+
+/** A job as a caller describes it. */
+export interface NewJob {
+  readonly op: string;
+  readonly payload?: Json | undefined;
+  readonly namespace?: string | undefined;
+  readonly jobId?: string | undefined;
+  /** 0 to 3, 3 first; 1 by default. */
+  readonly priority?: number | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly pinnedAgent?: string | undefined;
+  readonly runAt?: Date | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly maxAttempts?: number | undefined;
+  /** A second job of the same namespace and key is not made: the first is the answer. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export const jobLimits = {
+  /** Names of operations, namespaces, agents, capabilities and ids. */
+  name: /^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,199}$/,
+  capabilities: 32,
+  payloadBytes: 262_144,
+  keyLength: 500,
+  timeoutMs: 604_800_000,
+  attempts: 1_000,
+} as const;
+
+/** Refuses what cannot be a job, before anything is written. */
+export function submissionOf(job: NewJob, settings: JobSettings, now: number): Submission {
+  const { op, payload = null, namespace = "default", priority = 1, capabilities = [] } = job;
+  const { pinnedAgent = null, runAt, idempotencyKey = null } = job;
+  named("op", op);
+  named("namespace", namespace);
+  if (pinnedAgent !== null) named("pinned_agent", pinnedAgent);
+  if (job.jobId !== undefined) named("job_id", job.jobId);
+  if (capabilities.length > jobLimits.capabilities)
+    throw invalid(`capabilities are ${jobLimits.capabilities} at most.`);
+  for (const capability of capabilities) named("a capability", capability);
+  if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > jobLimits.keyLength)) {
+    throw invalid(`idempotency_key must be 1 to ${jobLimits.keyLength} characters.`);
+  }
+  checkJson("payload", payload);
+  if (runAt !== undefined && Number.isNaN(runAt.getTime())) throw invalid("run_at must be a time.");
+  return {
+    kind: "submit",
+    jobId: job.jobId ?? timeOrderedId(now),
+    op,
+    payload,
+    namespace,
+    priority: whole("priority", priority, 0, 3),
+    capabilities: [...new Set(capabilities)],
+    pinnedAgent,
+    runAt: runAt?.getTime() ?? null,
+    timeoutMs: whole("timeout_ms", job.timeoutMs ?? settings.timeoutMs, 1, jobLimits.timeoutMs),
+    maxAttempts: whole("max_attempts", job.maxAttempts ?? settings.maxAttempts, 1, jobLimits.attempts),
+    idempotencyKey,
+    cron: null,
+    tick: null,
+  };
+}
+
+/** What is kept with a job has a limit, and can be stored: the database's JSON knows no zero and no half of a character. */
+export function checkJson(what: string, value: Json): void {
+  const text = JSON.stringify(value);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > jobLimits.payloadBytes) {
+    throw new HoldfastError(
+      "BODY_TOO_LARGE",
+      `The ${what} has ${bytes} bytes, and a job takes ${jobLimits.payloadBytes}: keep it elsewhere, and send where it is.`,
+    );
+  }
+  if (holdsUnstorable(value)) throw invalid(`The ${what} must hold whole characters, none of them zero.`);
+}
+
+const cannotBeStored = /[\0\p{Cs}]/u;
+
+function holdsUnstorable(value: Json): boolean {
+  if (typeof value === "string") return cannotBeStored.test(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, item]) => cannotBeStored.test(name) || holdsUnstorable(item as Json));
+}
+
+export function named(what: string, name: string): void {
+  if (typeof name === "string" && jobLimits.name.test(name)) return;
+  throw invalid(`${what} must be 1 to 200 letters, digits and "_.:@/-", and begin with a letter or a digit.`);
+}
+
+function whole(what: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw invalid(`${what} must be a whole number from ${min} to ${max}.`);
+}
+
+function invalid(message: string): HoldfastError {
+  return new HoldfastError("INVALID_REQUEST", message);
+}
+
+/** A UUID of version 7: ids that grow with time stay together in an index. */
+function timeOrderedId(now: number): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(Math.floor(now), 0, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
