@@ -58,6 +58,7 @@ create table :"schema".jobs (
   tick timestamptz,
   namespace text collate "C" not null,
   op text collate "C" not null,
+  -- Of the last lease, also when it has ended: it is what job_epoch counts.
   agent text collate "C",
   lease_id text collate "C",
   idempotency_key text collate "C",
@@ -146,9 +147,12 @@ $$;
 -- In how many milliseconds there is something to ripen. Null where nothing waits and nothing is leased.
 create function :"schema".jobs_due_ms() returns double precision
 language sql volatile as $$
-  select greatest(0, :"schema".ms_between(least(
-    (select min(waits_until) from :"schema".jobs where waits_until is not null),
-    (select min(due_at) from :"schema".job_leases)), clock_timestamp()))
+  select case when due is not null then greatest(0, :"schema".ms_between(due, clock_timestamp())) end
+  from (
+    select least(
+      (select min(waits_until) from :"schema".jobs where waits_until is not null),
+      (select min(due_at) from :"schema".job_leases)) as due
+  ) first
 $$;
 
 -- Takes jobs in, an object for each in p_jobs; their capabilities are sorted, their payloads JSON as text. Answers with an
@@ -236,8 +240,8 @@ language sql immutable as $$
   select floor(least(p_cap_ms, p_first_ms * 2 ^ least(greatest(0, p_attempts - 1), 52)) * (1 - 0.2 * p_jitter) + 0.5)
 $$;
 
--- What agents say became of their jobs. Answers with the state of each that was accepted; for others an object that tells why
--- not, or that it was accepted before.
+-- What agents say became of their jobs. Answers with the state of each that was accepted; for others, judged after those, an
+-- object that tells why not, or that it was accepted before.
 create function :"schema".report_jobs(p_results json, p_epoch bigint) returns json
 language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -266,10 +270,8 @@ begin
           and :"schema".pause_after(j.attempts, x.first_ms, x.cap_ms, x.jitter) > 0
         then :"schema".after_ms(v_now, :"schema".pause_after(j.attempts, x.first_ms, x.cap_ms, x.jitter))
       end,
-      agent = case when :"schema".state_after(x.success, x.retry, j.attempts, j.max_attempts) <> 'queued' then j.agent end,
       reported_epoch = x.job_epoch, reported_success = x.success,
-      lease_id = null, run_until = null, leader_epoch = p_epoch, updated_at = v_now,
-      result = x.result::json, error = x.error
+      run_until = null, leader_epoch = p_epoch, updated_at = v_now, result = x.result::json, error = x.error
     from told x
     where j.job_id = x.job_id and j.state = 'leased' and j.job_epoch = x.job_epoch and j.lease_id = x.lease_id
       and j.agent = x.agent
@@ -305,14 +307,16 @@ begin
   return json_build_object('accepted', v_accepted, 'missed', (
     select json_object_agg(x.i, case
       when j.n is null then json_build_object('kind', 'unknown')
+      when j.job_epoch = x.job_epoch and (j.lease_id <> x.lease_id or j.agent <> x.agent)
+        then json_build_object('kind', 'foreign')
       when j.reported_epoch = x.job_epoch and j.reported_success = x.success
         then json_build_object('kind', 'accepted', 'state', j.state)
-      when j.state = 'leased' and j.job_epoch = x.job_epoch then json_build_object('kind', 'foreign')
       else json_build_object(
         'kind', 'stale', 'expected', j.job_epoch + (j.state <> 'leased')::integer)
     end)
-    from rows from (json_to_recordset(p_results) as (job_id text, job_epoch integer, success boolean))
-      with ordinality x(job_id, job_epoch, success, i)
+    from rows from (json_to_recordset(p_results) as (
+      job_id text, job_epoch integer, lease_id text, agent text, success boolean
+    )) with ordinality x(job_id, job_epoch, lease_id, agent, success, i)
     left join :"schema".jobs j on j.job_id = x.job_id
     where v_accepted -> x.i::text is null));
 end
@@ -337,8 +341,7 @@ begin
     update :"schema".jobs j set
       state = h.state, ready = h.state = 'queued', buried = h.state = 'dead',
       attempts = j.attempts - (p_how = 'returned')::integer,
-      agent = case when h.state = 'queued' then null else j.agent end,
-      error = coalesce(p_error, j.error), lease_id = null, run_until = null, leader_epoch = p_epoch, updated_at = v_now
+      error = coalesce(p_error, j.error), run_until = null, leader_epoch = p_epoch, updated_at = v_now
     from held h where j.n = h.n
     returning j.n, j.job_id, j.op, j.namespace, j.state, j.job_epoch, h.agent
   ), events as (
@@ -418,7 +421,7 @@ begin
       from :"schema".job_leases l cross join unnest(l.jobs) x(n) join :"schema".jobs j using (n)
       where l.agent = v_order.agent and l.lease_id = coalesce(v_order.lease_id, l.lease_id)
         and (v_order.job_ids is null or j.job_id = any (v_order.job_ids))
-      group by l.lease_id
+      group by l.lease_id order by l.lease_id
     loop
       v_given := v_given || :"schema".end_attempts(v_lease.jobs, 'returned', null, p_epoch, v_lease.lease_id)::jsonb;
     end loop;
@@ -428,14 +431,14 @@ begin
 end
 $$;
 
-create function :"schema".cancel_jobs(p_job_ids text[], p_epoch bigint) returns json
+create function :"schema".cancel_jobs(p_job_ids json, p_epoch bigint) returns json
 language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_job_id text;
   v_job :"schema".jobs;
   v_answers json[] := '{}';
 begin
-  foreach v_job_id in array p_job_ids loop
+  for v_job_id in select * from json_array_elements_text(p_job_ids) loop
     select * into v_job from :"schema".jobs where job_id = v_job_id;
     if not found then
       v_answers := v_answers || '{"kind": "unknown"}'::json;
@@ -454,14 +457,14 @@ begin
 end
 $$;
 
-create function :"schema".redrive_jobs(p_job_ids text[], p_epoch bigint) returns json
+create function :"schema".redrive_jobs(p_job_ids json, p_epoch bigint) returns json
 language plpgsql strict set enable_seqscan = off as $$
 declare
   v_job_id text;
   v_job :"schema".jobs;
   v_answers json[] := '{}';
 begin
-  foreach v_job_id in array p_job_ids loop
+  for v_job_id in select * from json_array_elements_text(p_job_ids) loop
     select * into v_job from :"schema".jobs where job_id = v_job_id;
     if not found then
       v_answers := v_answers || '{"kind": "unknown"}'::json;
@@ -486,7 +489,7 @@ begin
   update :"schema".jobs set
     state = p_state, ready = v_queued, buried = false, waits_until = null,
     attempts = case when v_queued then 0 else attempts end,
-    agent = null, leader_epoch = p_epoch, updated_at = clock_timestamp()
+    leader_epoch = p_epoch, updated_at = clock_timestamp()
   where n = p_job.n;
   insert into :"schema".events (id, at, kind, data, leader_epoch) values (
     v_last + 1, clock_timestamp(), 'job.' || p_state,
@@ -531,13 +534,13 @@ begin
 end
 $$;
 
-create function :"schema".remove_agents(p_agents text[], p_epoch bigint) returns json
+create function :"schema".remove_agents(p_agents json, p_epoch bigint) returns json
 language plpgsql strict set enable_seqscan = off as $$
 declare
   v_agent text;
   v_answers json[] := '{}';
 begin
-  foreach v_agent in array p_agents loop
+  for v_agent in select * from json_array_elements_text(p_agents) loop
     if not exists (select from :"schema".agents where name = v_agent) then
       v_answers := v_answers || '{"kind": "unknown"}'::json;
       continue;
@@ -665,8 +668,8 @@ $$;
 -- Orders of all kinds, an array for each kind that there is, in one fenced transaction. Answers with an array for each.
 create function :"schema".apply_jobs(
   p_epoch bigint, p_results json default null, p_renewals json default null, p_give_backs json default null,
-  p_cancels text[] default null, p_redrives text[] default null, p_submits json default null, p_heartbeats json default null,
-  p_removals text[] default null, p_leases json default null) returns json
+  p_cancels json default null, p_redrives json default null, p_submits json default null, p_heartbeats json default null,
+  p_removals json default null, p_leases json default null) returns json
 language plpgsql as $$
 declare
   -- In this order: what comes free is handed out by the same transaction.

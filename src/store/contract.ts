@@ -8,6 +8,7 @@ import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../elect
 import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
 import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
 import type { FenceToken } from "./fence-token.js";
+import type { JobBook } from "./job-contract.js";
 import type { Page } from "./page.js";
 import type { QueueBook } from "./queue-contract.js";
 import type { QueueView } from "./queue-view-contract.js";
@@ -27,6 +28,7 @@ export interface Store<Tx> extends ElectionSessions {
   readonly snapshots: SnapshotBook;
   readonly queue: QueueBook;
   readonly queueView: QueueView;
+  readonly jobs: JobBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */

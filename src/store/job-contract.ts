@@ -15,7 +15,8 @@ export interface JobBook {
   /**
    * All of them in one transaction, or none: by kind, first results, renewals, give-backs, cancellations, redrives,
    * submissions, heartbeats, removals of agents, and leases last, so that what came free is handed out at once. Those of one kind
-   * in the order given. What an order may not do is its answer, and stops no other.
+   * in the order given; but results that count come before those that do not. What an order may not do is its answer, and
+   * stops no other.
    */
   apply(fence: FenceToken, orders: readonly JobOrder[]): Promise<JobReply>;
   /**
@@ -30,7 +31,7 @@ export interface JobBook {
   /** Newest first. A page may hold fewer than asked for, and even none, while there are more: `next` says where to go on. */
   jobs(filter: JobFilter, page: Page): Promise<JobPage>;
   standing(): Promise<JobStanding>;
-  /** What happened after the cursor, in order and without a gap; without a cursor, nothing but where the stream stands. */
+  /** What happened after the cursor, in order and without a gap. Without a cursor it is a reset, which tells where to begin. */
   events(after: EventCursor | null, limit: number): Promise<EventReading>;
   agents(): Promise<readonly Agent[]>;
 }

@@ -40,7 +40,7 @@ const terms: LeaseTerms = { ttlMs: 5_000, onStall: "depose", takeover: "evidence
 export interface StoreHarness extends AsyncDisposable {
   /** A store as this node uses it. */
   open(node?: Pick<Holder, "nodeId" | "incarnation">): Promise<Store<unknown>>;
-  /** Moves the database's clock on, or back, as far as any lease or lane can tell. */
+  /** Moves the database's clock on, or back, as far as any lease, lane or job can tell. */
   advance(ms: number): Promise<void>;
   /** An administrator ends this session. */
   kill(ref: SessionRef): Promise<void>;
@@ -111,7 +111,19 @@ export async function postgresHarness(given?: { database: TestDatabase; url: str
         `with step as (select $1 * interval '1 millisecond' as back),
          lanes as (
            update holdfast.lanes set leased_until = leased_until - back, wait_until = wait_until - back from step),
-         segments as (update holdfast.queue_segments set closed_at = closed_at - back from step)
+         segments as (update holdfast.queue_segments set closed_at = closed_at - back from step),
+         jobs as (
+           update holdfast.jobs set
+             waits_until = waits_until - back, run_until = run_until - back, created_at = created_at - back,
+             updated_at = updated_at - back
+           from step),
+         job_leases as (
+           update holdfast.job_leases set leased_until = leased_until - back, due_at = due_at - back from step),
+         events as (update holdfast.events set at = at - back from step),
+         agents as (
+           update holdfast.agents set
+             first_seen = first_seen - back, last_heartbeat = last_heartbeat - back, deleted_at = deleted_at - back
+           from step)
          update holdfast.leases set
            acquired_at = acquired_at - back, renewed_at = renewed_at - back,
            expires_at = expires_at - back, reserved_until = reserved_until - back

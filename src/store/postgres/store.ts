@@ -18,12 +18,14 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { JobBook } from "../job-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { fencedTransaction } from "./fence.js";
 import { fencedMessage, type MessageReply, type TransactionMessage } from "./fenced-message.js";
+import { PostgresJobBook } from "./job-book.js";
 import { ensureLeaseRow } from "./lease-row.js";
 import { openLockSession } from "./lock-session.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
@@ -70,6 +72,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly snapshots: SnapshotBook;
   readonly queue: QueueBook;
   readonly queueView: QueueView;
+  readonly jobs: JobBook;
   private readonly questions: Questions;
   private witness: PostgresWitnessSession | null = null;
 
@@ -88,6 +91,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
       (fence, fn) => this.transaction(fence, fn),
       (fence, message) => this.message(fence, message),
     );
+    this.jobs = new PostgresJobBook(this.questions, (fence, message) => this.message(fence, message));
   }
 
   async prepare(): Promise<void> {
