@@ -3,6 +3,7 @@ import { version } from "../version.js";
 import type { CommandLine } from "./command-line.js";
 import { clusterCommand } from "./commands/cluster.js";
 import { configCommand } from "./commands/config.js";
+import { controllerCommand } from "./commands/controller.js";
 import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
@@ -11,6 +12,7 @@ import { migrateCommand } from "./commands/migrate.js";
 import { nodeCommand } from "./commands/node.js";
 import { queueCommand } from "./commands/queue.js";
 import { serveCommand } from "./commands/serve.js";
+import { superviseCommand } from "./commands/supervise.js";
 import { tokenCommand } from "./commands/token.js";
 
 /** Every command there is. */
@@ -20,6 +22,8 @@ export function createProgram(cli: CommandLine): Command {
     .version(version, "-V, --version", "print the version")
     .addCommand(demoCommand(cli))
     .addCommand(serveCommand(cli))
+    .addCommand(superviseCommand(cli))
+    .addCommand(controllerCommand(cli))
     .addCommand(migrateCommand(cli))
     .addCommand(clusterCommand(cli))
     .addCommand(nodeCommand(cli))

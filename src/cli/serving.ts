@@ -16,16 +16,31 @@ const crashPatienceMs = 2_000;
 /** Beside the drain itself: releasing, leaving, closing connections. */
 const closePatienceMs = 15_000;
 
+/** Told when a node answers at this address. What it returns is put away when the process is about to end. */
+export type Attendant = (node: Node, url: string) => Disposable;
+
 /** Runs one node until it is asked to end, and answers with the exit code. */
-export async function serve(config: Config, log: Logger, ending: EndingWatch): Promise<number> {
+export async function serve(
+  config: Config,
+  log: Logger,
+  ending: EndingWatch,
+  attend: Attendant | null = null,
+): Promise<number> {
   const atOnce = ending.second.then((signal) => {
     log.warn(`second signal (${signal}): stopping at once, whatever is under way`);
     return 1;
   });
-  return await Promise.race([atOnce, serveUntil(config, log, ending.first)]);
+  return await Promise.race([atOnce, serveUntil(config, { log, ending: ending.first, attend })]);
 }
 
-async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>): Promise<number> {
+async function serveUntil(
+  config: Config,
+  {
+    log,
+    ending,
+    attend,
+  }: { readonly log: Logger; readonly ending: Promise<Ending>; readonly attend: Attendant | null },
+): Promise<number> {
   const node = await start(config, log, ending);
   if (node === null) {
     log.info("stopped before it had started");
@@ -41,6 +56,7 @@ async function serveUntil(config: Config, log: Logger, ending: Promise<Ending>):
     throw error;
   }
   log.info({ node_id: node.id, url: server.url }, `listening at ${server.url}`);
+  using _attended = attend?.(node, config.api.publicUrl === "" ? server.url : config.api.publicUrl);
   const why = await Promise.race([ending, unusable]);
   if (why instanceof HoldfastError) {
     await stopSoon(node, server);

@@ -9,27 +9,47 @@ import { type CommandLine, Ended } from "../command-line.js";
 import { tellingOfLog } from "../embedded-log.js";
 import { watchForEnding } from "../ending.js";
 import { paintFor } from "../paint.js";
+import type { Attendant } from "../serving.js";
 
 interface ServeOptions {
   readonly serviceConfig?: string;
 }
 
+/** What makes a node that serves another kind of node. */
+export interface NodeKind {
+  readonly settle: (config: Config) => Config;
+  readonly attend: Attendant | null;
+  readonly warnings: (config: Config, sources: Sources) => readonly string[];
+}
+
+const plainNode: NodeKind = { settle: (config) => config, attend: null, warnings: () => [] };
+
 export function serveCommand(cli: CommandLine): Command {
-  return new Command("serve")
-    .description("run one node; without settings a single one on the embedded PostgreSQL")
+  return servingCommand(cli, "serve", plainNode).description(
+    "run one node; without settings a single one on the embedded PostgreSQL",
+  );
+}
+
+/** A command that runs a node until it is told to stop. */
+export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): Command {
+  return new Command(name)
     .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
     .action(async (options: ServeOptions) => {
-      // The server is loaded by the one command that needs it: the others answer sooner.
+      // The server is loaded by the commands that need it: the others answer sooner.
       const [{ serve }, { createLog }] = await Promise.all([import("../serving.js"), import("../pretty-log.js")]);
-      const { config, sources } = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
+      const loaded = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
+      const { sources } = loaded;
+      const config = kind.settle(loaded.config);
       checkServing(config);
       const stated = Object.hasOwn(sources, "log.format");
       const pretty = stated ? config.log.format === "pretty" : cli.stdout.isTTY;
       const log = createLog(config, { output: cli.stdout, pretty, paint: paintFor(cli.stdout, cli.env) });
-      for (const warning of warningsOf(config, sources)) log.warn(warning);
+      for (const warning of [...warningsOf(config, sources), ...kind.warnings(loaded.config, sources)])
+        log.warn(warning);
       const ending = watchForEnding(cli);
       try {
-        const exitCode = await tellingOfLog(resolve(cli.cwd, config.store.dataDir), () => serve(config, log, ending));
+        const run = (): Promise<number> => serve(config, log, ending, kind.attend);
+        const exitCode = await tellingOfLog(resolve(cli.cwd, config.store.dataDir), run);
         if (exitCode !== 0) throw new Ended(exitCode);
       } finally {
         ending[Symbol.dispose]();
