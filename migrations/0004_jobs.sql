@@ -11,13 +11,18 @@ create table :"schema".event_stream (
 );
 insert into :"schema".event_stream default values;
 
+-- What happened at a time is one row, which stands for as many events: they have the ids up to its own. Of jobs (kind `jobs`)
+-- the data is an array with an array for each: job_id, op, namespace, state, job_epoch, agent. Else it is the event's own.
 create table :"schema".events (
   id bigint primary key,
+  number integer not null,
   at timestamptz not null,
+  leader_epoch bigint not null,
   kind text not null,
-  data json not null,
-  leader_epoch bigint not null
+  data json not null
 );
+-- Trying to compress it costs more than it saves.
+alter table :"schema".events alter column data set storage external;
 
 -- What a job asks of whoever takes it. Jobs that ask the same share a row, so that an agent looks only where it may take
 -- something, however many jobs wait for others. Capabilities are sorted; an empty pinned_agent is none.
@@ -127,21 +132,17 @@ language sql volatile as $$
   select left(md5(token || coalesce(:"schema".identity(), '')), 12) from :"schema".event_stream
 $$;
 
+-- No stricter than what it calls, or it would be called for each row and not become part of the statement.
 create function :"schema".after_ms(p_at timestamptz, p_ms double precision) returns timestamptz
-language sql immutable as $$
+language sql stable as $$
   select p_at + p_ms * interval '1 millisecond'
 $$;
 
--- What an event tells of a job.
-create function :"schema".job_told(
-  p_job_id text, p_op text, p_namespace text, p_state text, p_job_epoch integer, p_agent text) returns json
-language sql stable as $$
-  select case
-    when p_agent is null then json_build_object(
-      'job_id', p_job_id, 'op', p_op, 'namespace', p_namespace, 'state', p_state, 'job_epoch', p_job_epoch)
-    else json_build_object(
-      'job_id', p_job_id, 'op', p_op, 'namespace', p_namespace, 'state', p_state, 'job_epoch', p_job_epoch, 'agent', p_agent)
-  end
+-- Whoever has more to tell than jobs.
+create function :"schema".tell(p_kind text, p_data json, p_epoch bigint) returns void
+language sql volatile as $$
+  insert into :"schema".events (id, number, at, leader_epoch, kind, data)
+  values (:"schema".lock_events() + 1, 1, clock_timestamp(), p_epoch, p_kind, p_data)
 $$;
 
 -- In how many milliseconds there is something to ripen. Null where nothing waits and nothing is leased.
@@ -155,58 +156,71 @@ language sql volatile as $$
   ) first
 $$;
 
--- Takes jobs in, an object for each in p_jobs; their capabilities are sorted, their payloads JSON as text. Answers with an
--- object for each, in the same order: what there is now under its id or its key.
-create function :"schema".submit_jobs(p_jobs json, p_epoch bigint) returns json
+-- The rows of what jobs ask for, made where they are not there yet. Capabilities are sorted.
+create function :"schema".demand_ids(p_demands json) returns integer[]
+language plpgsql set enable_seqscan = off as $$
+declare
+  v_demand record;
+  v_id integer;
+  v_ids integer[] := '{}';
+begin
+  for v_demand in select * from json_to_recordset(p_demands) x(namespace text, pinned_agent text, capabilities text[]) loop
+    select id into v_id from :"schema".job_demands
+    where namespace = v_demand.namespace and pinned_agent = coalesce(v_demand.pinned_agent, '')
+      and capabilities = coalesce(v_demand.capabilities, '{}');
+    if not found then
+      insert into :"schema".job_demands (namespace, pinned_agent, capabilities)
+      values (v_demand.namespace, coalesce(v_demand.pinned_agent, ''), coalesce(v_demand.capabilities, '{}'))
+      returning id into v_id;
+    end if;
+    v_ids := v_ids || v_id;
+  end loop;
+  return v_ids;
+end
+$$;
+
+-- Takes jobs in, an object for each in p_jobs. `demand` says which of p_demands is a job's, counted from 1; its payload is
+-- JSON as text. Answers with null where all are new; else with an array that has, in the place of each that is not, what
+-- there is under its id or its key.
+create function :"schema".submit_jobs(p_jobs json, p_demands json, p_epoch bigint) returns json
 language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_last bigint := :"schema".lock_events();
   v_now timestamptz := clock_timestamp();
-  v_n bigint;
+  v_demands integer[] := :"schema".demand_ids(p_demands);
+  v_n bigint := (select submitted from :"schema".job_totals);
+  v_number integer;
   v_made bigint[];
 begin
-  update :"schema".job_totals set submitted = submitted + json_array_length(p_jobs)
-  returning submitted - json_array_length(p_jobs) into v_n;
-  insert into :"schema".job_demands (namespace, pinned_agent, capabilities)
-  select distinct x.namespace, coalesce(x.pinned_agent, ''), coalesce(x.capabilities, '{}')
-  from json_to_recordset(p_jobs) x(namespace text, pinned_agent text, capabilities text[])
-  where not exists (
-    select from :"schema".job_demands d
-    where d.namespace = x.namespace and d.pinned_agent = coalesce(x.pinned_agent, '')
-      and d.capabilities = coalesce(x.capabilities, '{}'));
   with told as (
     select x.*, :"schema".after_ms(to_timestamp(0), x.run_at) as starts
     from rows from (json_to_recordset(p_jobs) as (
-      job_id text, namespace text, op text, payload text, priority smallint, capabilities text[], pinned_agent text,
-      run_at double precision, timeout_ms bigint, max_attempts integer, idempotency_key text, cron text, tick double precision
+      job_id text, namespace text, op text, payload text, priority smallint, demand integer, run_at double precision,
+      timeout_ms bigint, max_attempts integer, idempotency_key text, cron text, tick double precision
     )) with ordinality x(
-      job_id, namespace, op, payload, priority, capabilities, pinned_agent, run_at, timeout_ms, max_attempts, idempotency_key,
-      cron, tick, i)
+      job_id, namespace, op, payload, priority, demand, run_at, timeout_ms, max_attempts, idempotency_key, cron, tick, i)
   ), made as (
     insert into :"schema".jobs (
       n, job_id, demand, priority, ready, state, max_attempts, leader_epoch, timeout_ms, waits_until, created_at, updated_at,
       tick, namespace, op, idempotency_key, cron, payload)
     select
-      v_n + x.i, x.job_id, d.id, x.priority, coalesce(x.starts <= v_now, true), 'queued', x.max_attempts, p_epoch, x.timeout_ms,
-      case when x.starts > v_now then x.starts end, v_now, v_now,
+      v_n + x.i, x.job_id, v_demands[x.demand], x.priority, coalesce(x.starts <= v_now, true), 'queued', x.max_attempts,
+      p_epoch, x.timeout_ms, case when x.starts > v_now then x.starts end, v_now, v_now,
       :"schema".after_ms(to_timestamp(0), x.tick), x.namespace, x.op, x.idempotency_key, x.cron, x.payload::json
-    from told x join :"schema".job_demands d
-      on d.namespace = x.namespace and d.pinned_agent = coalesce(x.pinned_agent, '')
-      and d.capabilities = coalesce(x.capabilities, '{}')
-    order by x.i
+    from told x order by x.i
     on conflict do nothing
     returning n, job_id, op, namespace
   ), events as (
-    insert into :"schema".events (id, at, kind, data, leader_epoch)
+    insert into :"schema".events (id, number, at, leader_epoch, kind, data)
     select
-      v_last + row_number() over (order by n), v_now, 'job.queued',
-      :"schema".job_told(job_id, op, namespace, 'queued', 0, null), p_epoch
-    from made
+      v_last + count(*), count(*), v_now, p_epoch, 'jobs',
+      json_agg(json_build_array(job_id, op, namespace, 'queued', 0, null) order by n)
+    from made having count(*) > 0
   )
-  select coalesce(array_agg(n), '{}') into v_made from made;
-  update :"schema".job_totals set queued = queued + cardinality(v_made);
-  if cardinality(v_made) = json_array_length(p_jobs) then
-    return null; -- All are new.
+  select (select count(*) from told), coalesce(array_agg(n), '{}') into v_number, v_made from made;
+  update :"schema".job_totals set submitted = submitted + v_number, queued = queued + cardinality(v_made);
+  if cardinality(v_made) = v_number then
+    return null;
   end if;
   return (
     select json_agg(
@@ -241,7 +255,7 @@ language sql immutable as $$
 $$;
 
 -- What agents say became of their jobs. Answers with the state of each that was accepted; for others, judged after those, an
--- object that tells why not, or that it was accepted before.
+-- object that tells why not, or that it was accepted before. Of two for the same lease of a job, the later is marked `again`.
 create function :"schema".report_jobs(p_results json, p_epoch bigint) returns json
 language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -251,14 +265,11 @@ declare
   v_missed integer;
 begin
   with told as (
-    -- The same twice in one message: the first counts.
-    select distinct on (x.job_id, x.job_epoch, x.lease_id, x.agent) x.*
-    from rows from (json_to_recordset(p_results) as (
+    select * from rows from (json_to_recordset(p_results) as (
       job_id text, job_epoch integer, lease_id text, agent text, success boolean, retry boolean, result text, error text,
-      first_ms double precision, cap_ms double precision, jitter double precision
+      first_ms double precision, cap_ms double precision, jitter double precision, again boolean
     )) with ordinality x(
-      job_id, job_epoch, lease_id, agent, success, retry, result, error, first_ms, cap_ms, jitter, i)
-    order by x.job_id, x.job_epoch, x.lease_id, x.agent, x.i
+      job_id, job_epoch, lease_id, agent, success, retry, result, error, first_ms, cap_ms, jitter, again, i)
   ), moved as (
     update :"schema".jobs j set
       state = :"schema".state_after(x.success, x.retry, j.attempts, j.max_attempts),
@@ -274,14 +285,14 @@ begin
       run_until = null, leader_epoch = p_epoch, updated_at = v_now, result = x.result::json, error = x.error
     from told x
     where j.job_id = x.job_id and j.state = 'leased' and j.job_epoch = x.job_epoch and j.lease_id = x.lease_id
-      and j.agent = x.agent
+      and j.agent = x.agent and x.again is null
     returning x.i, x.lease_id, x.agent, j.job_id, j.op, j.namespace, j.state, j.job_epoch
   ), events as (
-    insert into :"schema".events (id, at, kind, data, leader_epoch)
+    insert into :"schema".events (id, number, at, leader_epoch, kind, data)
     select
-      v_last + row_number() over (order by i), v_now, 'job.' || state,
-      :"schema".job_told(job_id, op, namespace, state, job_epoch, agent), p_epoch
-    from moved
+      v_last + count(*), count(*), v_now, p_epoch, 'jobs',
+      json_agg(json_build_array(job_id, op, namespace, state, job_epoch, agent) order by i)
+    from moved having count(*) > 0
   ), closed as (
     select lease_id, count(*)::integer as jobs from moved group by lease_id
   ), ended as (
@@ -300,7 +311,7 @@ begin
       from moved
     ) m
   )
-  select coalesce(json_object_agg(i, state), '{}'), json_array_length(p_results) - count(*) into v_accepted, v_missed from moved;
+  select coalesce(json_object_agg(i, state), '{}'), (select count(*) from told) - count(*) into v_accepted, v_missed from moved;
   if v_missed = 0 then
     return json_build_object('accepted', v_accepted);
   end if;
@@ -345,11 +356,11 @@ begin
     from held h where j.n = h.n
     returning j.n, j.job_id, j.op, j.namespace, j.state, j.job_epoch, h.agent
   ), events as (
-    insert into :"schema".events (id, at, kind, data, leader_epoch)
+    insert into :"schema".events (id, number, at, leader_epoch, kind, data)
     select
-      v_last + row_number() over (order by n), v_now, 'job.' || state,
-      :"schema".job_told(job_id, op, namespace, state, job_epoch, agent), p_epoch
-    from moved
+      v_last + count(*), count(*), v_now, p_epoch, 'jobs',
+      json_agg(json_build_array(job_id, op, namespace, state, job_epoch, agent) order by n)
+    from moved having count(*) > 0
   ), ended as (
     delete from :"schema".job_leases where lease_id = p_lease_id and open <= (select count(*) from moved)
   ), shrunk as (
@@ -483,7 +494,6 @@ $$;
 create function :"schema".move_job(p_job :"schema".jobs, p_state text, p_epoch bigint) returns void
 language plpgsql set enable_seqscan = off as $$
 declare
-  v_last bigint := :"schema".lock_events();
   v_queued boolean := p_state = 'queued';
 begin
   update :"schema".jobs set
@@ -491,9 +501,8 @@ begin
     attempts = case when v_queued then 0 else attempts end,
     leader_epoch = p_epoch, updated_at = clock_timestamp()
   where n = p_job.n;
-  insert into :"schema".events (id, at, kind, data, leader_epoch) values (
-    v_last + 1, clock_timestamp(), 'job.' || p_state,
-    :"schema".job_told(p_job.job_id, p_job.op, p_job.namespace, p_state, p_job.job_epoch, null), p_epoch);
+  perform :"schema".tell('jobs', json_build_array(
+    json_build_array(p_job.job_id, p_job.op, p_job.namespace, p_state, p_job.job_epoch, null)), p_epoch);
   update :"schema".job_totals set
     queued = queued + case when v_queued then 1 else -1 end,
     cancelled = cancelled + (p_state = 'cancelled')::integer - (p_job.state = 'cancelled')::integer,
@@ -526,7 +535,7 @@ begin
       last_heartbeat = excluded.last_heartbeat, deleted_at = null, leader_epoch = p_epoch,
       first_seen = case when agents.deleted_at is null then agents.first_seen else excluded.first_seen end;
     if v_deleted or not v_known then
-      perform :"schema".tell_of_agent('agent.registered', v_order.agent, p_epoch);
+      perform :"schema".tell('agent.registered', json_build_object('agent', v_order.agent), p_epoch);
     end if;
     v_answers := v_answers || '{"kind": "seen"}'::json;
   end loop;
@@ -547,18 +556,12 @@ begin
     end if;
     update :"schema".agents set deleted_at = clock_timestamp(), leader_epoch = p_epoch where name = v_agent and deleted_at is null;
     if found then
-      perform :"schema".tell_of_agent('agent.deleted', v_agent, p_epoch);
+      perform :"schema".tell('agent.deleted', json_build_object('agent', v_agent), p_epoch);
     end if;
     v_answers := v_answers || '{"kind": "removed"}'::json;
   end loop;
   return array_to_json(v_answers);
 end
-$$;
-
-create function :"schema".tell_of_agent(p_kind text, p_agent text, p_epoch bigint) returns void
-language sql volatile as $$
-  insert into :"schema".events (id, at, kind, data, leader_epoch)
-  values (:"schema".lock_events() + 1, clock_timestamp(), p_kind, json_build_object('agent', p_agent), p_epoch)
 $$;
 
 -- Hands out what is ready, poll by poll: the first by priority and submission of all that the agent may take.
@@ -644,11 +647,11 @@ begin
     from picked p where j.n = p.n
     returning j.*
   ), events as (
-    insert into :"schema".events (id, at, kind, data, leader_epoch)
+    insert into :"schema".events (id, number, at, leader_epoch, kind, data)
     select
-      v_last + row_number() over (order by priority desc, n), v_now, 'job.leased',
-      :"schema".job_told(job_id, op, namespace, 'leased', job_epoch, p_agent), p_epoch
-    from taken
+      v_last + count(*), count(*), v_now, p_epoch, 'jobs',
+      json_agg(json_build_array(job_id, op, namespace, 'leased', job_epoch, p_agent) order by priority desc, n)
+    from taken having count(*) > 0
   ), made as (
     insert into :"schema".job_leases (lease_id, agent, leased_until, due_at, jobs, open, leader_epoch)
     select p_lease_id, p_agent, v_until, least(v_until, min(run_until)), array_agg(n), count(*), p_epoch
@@ -668,8 +671,8 @@ $$;
 -- Orders of all kinds, an array for each kind that there is, in one fenced transaction. Answers with an array for each.
 create function :"schema".apply_jobs(
   p_epoch bigint, p_results json default null, p_renewals json default null, p_give_backs json default null,
-  p_cancels json default null, p_redrives json default null, p_submits json default null, p_heartbeats json default null,
-  p_removals json default null, p_leases json default null) returns json
+  p_cancels json default null, p_redrives json default null, p_submits json default null, p_demands json default null,
+  p_heartbeats json default null, p_removals json default null, p_leases json default null) returns json
 language plpgsql as $$
 declare
   -- In this order: what comes free is handed out by the same transaction.
@@ -678,7 +681,7 @@ declare
   v_give_backs json := :"schema".give_back_jobs(p_give_backs, p_epoch);
   v_cancels json := :"schema".cancel_jobs(p_cancels, p_epoch);
   v_redrives json := :"schema".redrive_jobs(p_redrives, p_epoch);
-  v_submits json := :"schema".submit_jobs(p_submits, p_epoch);
+  v_submits json := :"schema".submit_jobs(p_submits, p_demands, p_epoch);
   v_heartbeats json := :"schema".beat_agents(p_heartbeats, p_epoch);
   v_removals json := :"schema".remove_agents(p_removals, p_epoch);
   v_leases json := :"schema".lease_jobs(p_leases, p_epoch);
@@ -760,12 +763,15 @@ begin
     ) g
   )
   select count(*), max(n) + 1, (select count(*) from gone) into v_seen, v_next, v_jobs from slice;
-  delete from :"schema".events e using (
-    select id from :"schema".events order by id limit p_limit
-  ) oldest
-  where e.id = oldest.id and e.at <= :"schema".after_ms(v_now, -p_events_ms)
-    and e.id < (select max(id) from :"schema".events);
-  get diagnostics v_events = row_count;
+  with gone as (
+    delete from :"schema".events e using (
+      select id from :"schema".events order by id limit p_limit
+    ) oldest
+    where e.id = oldest.id and e.at <= :"schema".after_ms(v_now, -p_events_ms)
+      and e.id < (select max(id) from :"schema".events)
+    returning e.number
+  )
+  select coalesce(sum(number), 0) into v_events from gone;
   delete from :"schema".agents
   where coalesce(deleted_at, last_heartbeat) <= :"schema".after_ms(v_now, -p_agents_ms)
     and not exists (select from :"schema".job_leases l where l.agent = agents.name);

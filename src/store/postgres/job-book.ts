@@ -16,12 +16,12 @@ import type {
 import type { JobOrder } from "../job-orders.js";
 import {
   type AgentJson,
-  type EventJson,
+  type EventsJson,
   type JobJson,
   type ReplyJson,
   readAgent,
   readAnswers,
-  readEvent,
+  readEvents,
   readJob,
 } from "./job-rows.js";
 import { jobStatements, pageReach } from "./job-statements.js";
@@ -123,7 +123,7 @@ export class PostgresJobBook implements JobBook {
   }
 
   async events(after: EventCursor | null, limit: number): Promise<EventReading> {
-    type Row = { generation: string; first: string | null; last: string; events: EventJson[] };
+    type Row = { generation: string; first: string | null; last: string; events: EventsJson[] };
     const [row] = await this.questions.rows<Row>("reading events", this.sql.events, [
       after?.id ?? Number.MAX_SAFE_INTEGER,
       limit,
@@ -131,7 +131,8 @@ export class PostgresJobBook implements JobBook {
     const { generation, first, last, events } = row as Row;
     const known = after?.generation === generation && after.id <= Number(last) && after.id >= Number(first ?? 1) - 1;
     if (!known) return { kind: "reset", generation, last: Number(last) };
-    return { kind: "events", generation, events: events.map(readEvent) };
+    const found = events.flatMap(readEvents).filter(({ id }) => id > after.id);
+    return { kind: "events", generation, events: found.slice(0, limit) };
   }
 
   async agents() {

@@ -81,16 +81,33 @@ export function readAgent(row: AgentJson): Agent {
   return { ...rest, firstSeen: first_seen, lastHeartbeat: last_heartbeat, silentMs: silent_ms, deletedAt: deleted_at };
 }
 
-export interface EventJson {
-  id: string;
+/** A row that stands for `number` events, the last of which has its id. */
+export interface EventsJson {
+  id: number;
+  number: number;
   at: number;
+  leader_epoch: number;
   kind: string;
   data: Json;
-  leader_epoch: string;
 }
 
-export function readEvent({ id, at, kind, data, leader_epoch }: EventJson): StoredEvent {
-  return { id: Number(id), at, kind, data, leaderEpoch: BigInt(leader_epoch) };
+type MovedJson = [
+  job_id: string,
+  op: string,
+  namespace: string,
+  state: JobState,
+  job_epoch: number,
+  agent: string | null,
+];
+
+export function readEvents({ id, number, at, leader_epoch, kind, data }: EventsJson): readonly StoredEvent[] {
+  const leaderEpoch = BigInt(leader_epoch);
+  if (kind !== "jobs") return [{ id, at, kind, data, leaderEpoch }];
+  return (data as unknown as MovedJson[]).map(([job_id, op, namespace, state, job_epoch, agent], index) => {
+    const told = { job_id, op, namespace, state, job_epoch };
+    const of = agent === null ? told : { ...told, agent };
+    return { id: id - number + 1 + index, at, kind: `job.${state}`, data: of, leaderEpoch };
+  });
 }
 
 type ExistingJson = { job_id: string; job_epoch: number; state: JobState; same: boolean };

@@ -56,15 +56,17 @@ export function jobStatements(schema: string) {
           from ${heads} cross join lateral (select j.updated_at from ${ready} order by j.n limit 1) j
         ) as oldest_ready_ms
       from ${schema}.job_totals`,
-    // One statement, one snapshot: what is compacted meanwhile leaves no gap.
+    // One statement, one snapshot: what is compacted meanwhile leaves no gap. Ids have none, so they also count.
     events: `
       select ${schema}.event_generation() as generation, b.first::text, b.last::text, (
-        select coalesce(json_agg(e order by e.n), '[]') from (
-          select id as n, id::text, ${ms("at")}, kind, data, leader_epoch::text from ${schema}.events e
-          where e.id > $1 order by e.id limit $2) e
+        select coalesce(json_agg(e order by e.id), '[]') from (
+          select id, number, ${ms("at")}, leader_epoch, kind, data from ${schema}.events e
+          where e.id > $1 and e.id - e.number < $1::bigint + $2 order by e.id limit $2) e
       ) as events
       from (
-        select (select min(id) from ${schema}.events) as first, coalesce((select max(id) from ${schema}.events), 0) as last
+        select
+          (select id - number + 1 from ${schema}.events order by id limit 1) as first,
+          coalesce((select max(id) from ${schema}.events), 0) as last
       ) b`,
     agents: `
       select name, namespace, capabilities, version, tasks, ${ms("first_seen")}, ${ms("last_heartbeat")}, ${ms("deleted_at")},

@@ -1,4 +1,4 @@
-import type { Json } from "../../jobs/core/job.js";
+import type { Demand, Json } from "../../jobs/core/job.js";
 import type { JobOrder, Renewal, Result, Submission } from "../job-orders.js";
 import { quoted, storable } from "./literal.js";
 
@@ -18,21 +18,51 @@ export const argumentOf = {
 
 export function applyStatement(schema: string, epoch: bigint, orders: readonly JobOrder[]): string {
   const groups = new Map<string, unknown[]>();
+  const demands = new Demands();
+  const told = new Set<string>();
   for (const order of orders) {
-    const group = groups.get(argumentOf[order.kind]);
-    if (group === undefined) groups.set(argumentOf[order.kind], [recordOf(order)]);
-    else group.push(recordOf(order));
+    const name = argumentOf[order.kind];
+    const group = groups.get(name) ?? [];
+    groups.set(name, group);
+    group.push(recordOf(order, demands, told));
   }
+  if (demands.records.length > 0) groups.set("p_demands", demands.records);
   const given = [...groups].map(([name, records]) => `${name} => ${quoted(JSON.stringify(records))}`);
   return `select ${schema}.apply_jobs(${[`p_epoch => ${epoch}`, ...given].join(", ")}) as reply`;
 }
 
-function recordOf(order: JobOrder): unknown {
+/** What the jobs of a message ask for, each demand once; most ask for the same. */
+class Demands {
+  readonly records: unknown[] = [];
+  private readonly places = new Map<string, number>();
+
+  /** Its place, counted from 1. */
+  placeOf({ namespace, pinnedAgent, capabilities }: Demand): number {
+    const record = {
+      namespace: storable(namespace),
+      pinned_agent: pinnedAgent === null ? undefined : storable(pinnedAgent),
+      capabilities: capabilities.length === 0 ? undefined : sorted(capabilities.map(storable)),
+    };
+    const key = JSON.stringify(record);
+    const place = this.places.get(key) ?? this.records.push(record);
+    this.places.set(key, place);
+    return place;
+  }
+}
+
+/** `told`: the results that are in the message already. */
+function recordOf(order: JobOrder, demands: Demands, told: Set<string>): unknown {
   switch (order.kind) {
     case "submit":
-      return submissionRecord(order);
-    case "result":
-      return resultRecord(order);
+      return submissionRecord(order, demands.placeOf(order));
+    case "result": {
+      const { jobId, jobEpoch, leaseId, agent } = order;
+      const key = JSON.stringify([jobId, jobEpoch, leaseId, agent]);
+      const record = resultRecord(order);
+      if (told.has(key)) return { ...record, again: true };
+      told.add(key);
+      return record;
+    }
     case "renew":
       return renewalRecord(order);
     case "lease":
@@ -68,8 +98,8 @@ function recordOf(order: JobOrder): unknown {
 }
 
 /** What is not there is left out, and so is what is as usual: most of a message is names otherwise. */
-function submissionRecord(order: Submission) {
-  const { pinnedAgent, runAt, idempotencyKey, cron, tick } = order;
+function submissionRecord(order: Submission, demand: number) {
+  const { runAt, idempotencyKey, cron, tick } = order;
   return {
     job_id: storable(order.jobId),
     namespace: storable(order.namespace),
@@ -78,8 +108,7 @@ function submissionRecord(order: Submission) {
     priority: order.priority,
     timeout_ms: Math.ceil(order.timeoutMs),
     max_attempts: order.maxAttempts,
-    capabilities: order.capabilities.length === 0 ? undefined : sorted(order.capabilities.map(storable)),
-    pinned_agent: pinnedAgent === null ? undefined : storable(pinnedAgent),
+    demand,
     run_at: runAt ?? undefined,
     idempotency_key: idempotencyKey === null ? undefined : storable(idempotencyKey),
     cron: cron === null ? undefined : storable(cron),
