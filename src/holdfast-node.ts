@@ -12,6 +12,8 @@ import { pathWarnings } from "./election/path-warnings.js";
 import type { RoleHandle } from "./election/role.js";
 import { RoleBook } from "./election/role-book.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
+import { type Jobs, jobsRole } from "./jobs/jobs.js";
+import { jobsOf } from "./jobs/open-jobs.js";
 import { Drain } from "./lifecycle/drain.js";
 import { type BeatSignals, firstBeat } from "./lifecycle/first-beat.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
@@ -56,6 +58,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   readonly queueBook: QueueBook;
   /** The queues that were made in this process. */
   readonly queues: Queues;
+  /** Reads are anybody's; `createJobs` of `holdfast/jobs` opens them here. */
+  readonly jobs: Jobs;
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
@@ -96,7 +100,11 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     });
     this.membership = this.createMembership();
     const members = new ClusterMetrics(registry, prefix, () => this.membership.news.members);
-    this.metrics = [elections, members, queueMetrics];
+    const role = (): RoleHandle<Tx> => this.role(jobsRole);
+    const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
+    const { jobs, metrics: jobMetrics } = jobsOf({ ...parts, book: store.jobs, role, trouble });
+    this.jobs = jobs;
+    this.metrics = [elections, members, queueMetrics, jobMetrics];
     this.draining = new Drain({
       work: this.work,
       clock,

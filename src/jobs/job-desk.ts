@@ -1,5 +1,5 @@
 import type { Clock } from "../election/clock.js";
-import { DrainingError, type ErrorCode, HoldfastError, invariant } from "../errors.js";
+import { DrainingError, type ErrorCode, HoldfastError, invariant, NotLeaderError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { FenceToken } from "../store/contract.js";
@@ -27,6 +27,8 @@ export interface JobDeskParts {
   /** How long an agent may be silent before its tasks are given to another. */
   readonly leaseTtlMs: number;
   readonly trouble: (what: string, error: unknown) => void;
+  /** Something was committed: whoever follows the events may look. */
+  readonly committed: () => void;
 }
 
 interface Pending {
@@ -55,7 +57,9 @@ export class JobDesk {
   private pending: Pending[] = [];
   private dueAt: number | null = 0;
   private draining = false;
+  private isCommitting = false;
   private ended: Error | null = null;
+  private readonly over = new AbortController();
 
   constructor(parts: JobDeskParts) {
     this.parts = parts;
@@ -68,9 +72,18 @@ export class JobDesk {
     return this.polls.size;
   }
 
+  private checkNotEnded(): void {
+    if (this.ended !== null) throw this.ended;
+  }
+
+  /** Whether orders are under way, or wait for their turn. */
+  get isBusy(): boolean {
+    return this.isCommitting || this.pending.length > 0;
+  }
+
   /** Resolves when the order is committed, with its answer. */
   async carryOut<Order extends JobOrder>(order: Order): Promise<AnswerTo<Order>> {
-    if (this.ended !== null) throw this.ended;
+    this.checkNotEnded();
     if (this.draining && !endings.has(order.kind)) throw new DrainingError();
     return (await new Promise<JobAnswer>((resolve, reject) => {
       this.pending.push({ order, resolve, reject });
@@ -80,7 +93,7 @@ export class JobDesk {
 
   /** Waits for work: so long at most, and no longer than somebody hears it. */
   async lease(wish: LeaseWish, waitMs: number, signal: AbortSignal): Promise<LeaseAnswer> {
-    if (this.ended !== null) throw this.ended;
+    this.checkNotEnded();
     if (this.draining) throw new DrainingError();
     const polled = this.polls.add(wish, waitMs, signal);
     this.changed.notify();
@@ -95,6 +108,7 @@ export class JobDesk {
 
   end(reason: Error): void {
     this.ended = reason;
+    this.over.abort();
     this.polls.close(reason);
     for (const { reject } of this.pending) reject(reason);
     this.pending = [];
@@ -123,12 +137,20 @@ export class JobDesk {
     this.pending = this.pending.slice(mostOrders);
     const polls = this.draining ? [] : this.polls.next(taken.flatMap(({ order }) => readyDemand(order)));
     if (taken.length === 0 && polls.length === 0) return false;
+    const orders = [...taken, ...polls.map((poll) => this.pendingOf(poll))];
+    const { fence } = this.parts;
+    this.isCommitting = true;
     try {
-      await this.commit([...taken, ...polls.map((poll) => this.pendingOf(poll))]);
+      const answers = await this.commit(orders);
+      this.parts.committed();
+      this.polls.stirFor(leftOver(orders, answers));
     } catch (error) {
-      for (const { reject } of taken) reject(error);
-      for (const poll of polls) poll.refuse(error);
+      // The epoch was ours and not the caller's: nothing that he knows is stale, he only has to ask another.
+      const told = isFailure(error, "STALE_EPOCH") ? deposed(fence) : error;
+      for (const { reject } of orders) reject(told);
       throw error;
+    } finally {
+      this.isCommitting = false;
     }
     if (taken.some(({ order }) => freesJobs(order))) this.polls.stir();
     return true;
@@ -148,24 +170,25 @@ export class JobDesk {
     };
   }
 
-  /** Orders that the database refuses as a whole are carried out one by one: only the culprit is refused. */
-  private async commit(pending: readonly Pending[]): Promise<void> {
+  /** Orders that the database refuses as a whole are carried out one by one: only the culprit is refused, and has no answer. */
+  private async commit(pending: readonly Pending[]): Promise<readonly (JobAnswer | null)[]> {
     const { book, fence } = this.parts;
+    const orders = pending.map(({ order }) => order);
     try {
-      const { answers, nextDueMs } = await this.known(
-        async () =>
-          await book.apply(
-            fence,
-            pending.map(({ order }) => order),
-          ),
-      );
+      const { answers, nextDueMs } = await this.known(async () => await book.apply(fence, orders));
       invariant(answers.length === pending.length, "every order has an answer");
       this.isDueIn(nextDueMs);
       for (const [index, { resolve }] of pending.entries()) resolve(answers[index] as JobAnswer);
+      return answers;
     } catch (error) {
       if (!isFailure(error, "DATABASE_REFUSED")) throw error;
-      if (pending.length > 1) for (const one of pending) await this.commit([one]);
-      else for (const { reject } of pending) reject(error);
+      if (pending.length === 1) {
+        for (const { reject } of pending) reject(error);
+        return [null];
+      }
+      const answers: (JobAnswer | null)[] = [];
+      for (const one of pending) answers.push(...(await this.commit([one])));
+      return answers;
     }
   }
 
@@ -174,7 +197,9 @@ export class JobDesk {
     if (this.dueAt === null || this.dueAt > clock.mono()) return;
     const { ripened, lost, nextDueMs } = await this.known(async () => await book.ripen(fence, mostRipened));
     this.isDueIn(nextDueMs);
-    if (ripened + lost.length > 0) this.polls.stir();
+    if (ripened + lost.length === 0) return;
+    this.parts.committed();
+    this.polls.stir();
   }
 
   /** What is not known to have been done is asked for again as it was: nothing of it is done twice. */
@@ -185,10 +210,10 @@ export class JobDesk {
         return await ask();
       } catch (error) {
         if (!isFailure(error, "UNKNOWN_OUTCOME") && !isFailure(error, "DATABASE_AWAY")) throw error;
-        if (this.ended !== null) throw this.ended;
+        this.checkNotEnded();
         if (pauseMs === firstPauseMs) trouble("jobs could not be written, and are tried again", error);
-        await pause(clock, pauseMs);
-        if (this.ended !== null) throw this.ended;
+        await pause(clock, pauseMs, this.over.signal);
+        this.checkNotEnded();
       }
     }
   }
@@ -212,9 +237,22 @@ function readyDemand(order: JobOrder): readonly Submission[] {
   return order.kind === "submit" && order.runAt === null ? [order] : [];
 }
 
+/** The jobs that came in with these orders and that nobody has taken yet. */
+function leftOver(pending: readonly Pending[], answers: readonly (JobAnswer | null)[]): readonly Submission[] {
+  const taken = answers.flatMap((answer) => (answer?.kind === "leased" ? answer.tasks.map(({ jobId }) => jobId) : []));
+  const gone = new Set(taken);
+  return pending.flatMap(({ order }, index) =>
+    answers[index]?.kind === "created" ? readyDemand(order).filter(({ jobId }) => !gone.has(jobId)) : [],
+  );
+}
+
 /** Whether jobs may be ready afterwards for whoever they suit. */
 function freesJobs({ kind }: JobOrder): boolean {
   return kind === "give_back" || kind === "redrive" || kind === "remove_agent";
+}
+
+function deposed({ role, epoch }: FenceToken): NotLeaderError {
+  return new NotLeaderError(`Epoch ${epoch} of role "${role}" is over.`, { role });
 }
 
 function isFailure(error: unknown, code: ErrorCode): boolean {

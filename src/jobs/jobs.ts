@@ -5,25 +5,37 @@ import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import type { JobBook } from "../store/job-contract.js";
 import type { LeaseAnswer, RenewalAnswer, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
-import type { Json } from "./core/job.js";
+import type { Job, Json } from "./core/job.js";
+import { EventFeed } from "./event-feed.js";
 import { JobDesk } from "./job-desk.js";
 import type { JobSettings } from "./job-settings.js";
+import { finishedJob } from "./job-wait.js";
 import type { LeaseWish } from "./lease-polls.js";
 import { checkJson, type NewJob, submissionOf } from "./new-job.js";
 
-type JobsTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
+type JobsTerm = Pick<LeaderTerm<unknown>, "fence" | "signal">;
 
-/** What the jobs room needs of its node. A `HoldfastNode` is one. */
-export interface JobsNode {
-  role(name: string): {
-    readonly gate: Pick<Gate, "requireLeader">;
-    lead(fn: (term: JobsTerm) => Promise<void>): void;
-  };
-  readonly jobBook: JobBook;
-  readonly log: { warn(details: object, message: string): void };
-  readonly id: string;
+interface JobsRole {
+  readonly gate: Pick<Gate, "requireLeader" | "ensureEpoch">;
+  lead(fn: (term: JobsTerm) => Promise<void>): unknown;
+}
+
+/** What the jobs room is made of. */
+export interface JobsParts {
+  readonly book: JobBook;
+  readonly settings: JobSettings;
   readonly clock: Clock;
-  readonly random?: (() => number) | undefined;
+  readonly random: () => number;
+  /** From the first call on, the node contends for it. */
+  readonly role: () => JobsRole;
+  readonly counts: JobCounts;
+  readonly trouble: (what: string, error: unknown) => void;
+}
+
+/** Where the room counts what it does. */
+export interface JobCounts {
+  submitted(jobs: number): void;
+  staleResults(results: number): void;
 }
 
 /** A result as an agent reports it. */
@@ -46,22 +58,35 @@ const longestError = 4_096;
 const drainLookMs = 50;
 
 /**
- * Jobs, their leases and results. Reads are anybody's (`book`); what changes them is the leader's, and throws NotLeaderError
- * elsewhere. `leaderEpoch` is a condition that a caller may state: where another one leads, StaleEpochError.
+ * Jobs, their leases and results. Reads are anybody's (`book`, `wait`, `events`); what changes them is the leader's, and throws
+ * NotLeaderError elsewhere. `leaderEpoch` is a condition that a caller may state: where another one leads, StaleEpochError.
  */
 export class Jobs {
   readonly book: JobBook;
-  private readonly node: JobsNode;
-  private readonly settings: JobSettings;
-  private readonly random: () => number;
+  readonly events: EventFeed;
+  readonly settings: JobSettings;
+  private readonly parts: JobsParts;
+  private role: JobsRole | null = null;
   private desk: { readonly desk: JobDesk; readonly epoch: bigint } | null = null;
 
-  constructor(node: JobsNode, settings: JobSettings) {
-    this.node = node;
-    this.settings = settings;
-    this.book = node.jobBook;
-    this.random = node.random ?? Math.random;
-    node.role(jobsRole).lead(async (term) => await this.lead(term));
+  constructor(parts: JobsParts) {
+    this.parts = parts;
+    this.settings = parts.settings;
+    this.book = parts.book;
+    this.events = new EventFeed(parts);
+  }
+
+  /** From here on this node contends for the jobs' role, and does its work where it leads. Twice is once. */
+  open(): this {
+    if (this.role !== null) return this;
+    this.role = this.parts.role();
+    this.role.lead(async (term) => await this.lead(term));
+    return this;
+  }
+
+  /** Whether this node works on the jobs now. */
+  get isOpen(): boolean {
+    return this.desk !== null;
   }
 
   /** How many agents wait here for work. */
@@ -74,11 +99,19 @@ export class Jobs {
     return this.leading(stated).epoch;
   }
 
+  /** The job when it is finished, or as it is after so long; null where there is none. On any node. */
+  async wait(jobId: string, waitMs: number, signal: AbortSignal): Promise<Job | null> {
+    const { book, events: feed } = this;
+    return await finishedJob(jobId, waitMs, signal, { book, feed, clock: this.parts.clock });
+  }
+
   async submit(jobs: readonly NewJob[], leaderEpoch?: bigint): Promise<readonly SubmissionAnswer[]> {
     const { desk } = this.leading(leaderEpoch);
-    const now = this.node.clock.wall();
+    const now = this.parts.clock.wall();
     const submissions = jobs.map((job) => submissionOf(job, this.settings, now));
-    return await Promise.all(submissions.map((submission) => desk.carryOut(submission)));
+    const answers = await Promise.all(submissions.map((submission) => desk.carryOut(submission)));
+    this.parts.counts.submitted(answers.filter(({ kind }) => kind === "created").length);
+    return answers;
   }
 
   /** Waits for work, `waitMs` at most; the signal says that nobody hears the answer any more. */
@@ -100,7 +133,9 @@ export class Jobs {
   async report(results: readonly ReportedResult[], leaderEpoch?: bigint): Promise<readonly ResultAnswer[]> {
     const { desk } = this.leading(leaderEpoch);
     const orders = results.map((result) => this.orderOf(result));
-    return await Promise.all(orders.map((order) => desk.carryOut(order)));
+    const answers = await Promise.all(orders.map((order) => desk.carryOut(order)));
+    this.parts.counts.staleResults(answers.filter(({ kind }) => kind === "stale").length);
+    return answers;
   }
 
   /** Jobs that an agent will not finish: they are ready for others, and it cost no attempt. */
@@ -149,14 +184,18 @@ export class Jobs {
     if (!outcome.retry) return { ...told, outcome: { kind: "failed_for_good", error } } as const;
     return {
       ...told,
-      outcome: { kind: "failed", error, backoff: this.settings.backoff, jitter: this.random() },
+      outcome: { kind: "failed", error, backoff: this.settings.backoff, jitter: this.parts.random() },
     } as const;
   }
 
   private leading(stated?: bigint): { readonly desk: JobDesk; readonly epoch: bigint } {
-    this.node.role(jobsRole).gate.requireLeader();
-    const { desk: leading } = this;
-    if (leading === null) throw new NotLeaderError("The jobs are being opened by their new leader: try again.");
+    const { desk: leading, role } = this;
+    if (leading === null || role === null) {
+      role?.gate.requireLeader();
+      throw new NotLeaderError(`This node has not opened the jobs of role "${jobsRole}".`, { role: jobsRole });
+    }
+    // Also passes while the role is being given up: the desk knows what it still takes.
+    role.gate.ensureEpoch(leading.epoch);
     if (stated !== undefined && stated !== leading.epoch) {
       throw new StaleEpochError(`Epoch ${stated} does not lead: ${leading.epoch} does.`, {
         details: { field: "leader_epoch", expected: Number(leading.epoch), got: Number(stated) },
@@ -166,20 +205,14 @@ export class Jobs {
   }
 
   private async lead(term: JobsTerm): Promise<void> {
-    const { book, node, settings } = this;
-    const desk = new JobDesk({
-      book,
-      fence: term.fence,
-      clock: node.clock,
-      leaseTtlMs: settings.leaseTtlMs,
-      trouble: (what, error) => {
-        const reason = error instanceof Error ? error.message : String(error);
-        node.log.warn({ node_id: node.id, role: jobsRole, epoch: Number(term.fence.epoch), reason }, what);
-      },
-    });
-    const leading = { desk, epoch: term.fence.epoch };
+    const { book, settings, events } = this;
+    const { clock, trouble } = this.parts;
+    const { fence } = term;
+    const committed = (): void => events.wake();
+    const desk = new JobDesk({ book, fence, clock, leaseTtlMs: settings.leaseTtlMs, trouble, committed });
+    const leading = { desk, epoch: fence.epoch };
     this.desk = leading;
-    const ended = new NotLeaderError(`This node does not lead role "${jobsRole}" any more.`);
+    const ended = new NotLeaderError(`This node does not lead role "${jobsRole}" any more.`, { role: jobsRole });
     const running = desk.run();
     try {
       await Promise.race([running, this.drained(desk, term.signal)]);
@@ -194,9 +227,9 @@ export class Jobs {
   private async drained(desk: JobDesk, signal: AbortSignal): Promise<void> {
     await aborted(signal);
     desk.drain();
-    const { clock } = this.node;
+    const { clock } = this.parts;
     const until = clock.mono() + this.settings.drainGraceMs;
-    while (clock.mono() < until && (await this.isAnythingLeased())) await pause(clock, drainLookMs);
+    while (clock.mono() < until && (desk.isBusy || (await this.isAnythingLeased()))) await pause(clock, drainLookMs);
   }
 
   private async isAnythingLeased(): Promise<boolean> {

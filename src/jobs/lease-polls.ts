@@ -13,7 +13,7 @@ export interface LeaseWish {
 
 /** So many are looked after at a time: when all agents are woken at once, the others come with the next transaction. */
 const mostAtOnce = 256;
-/** For so many of the jobs that come in together it is looked whether somebody waits for them; the others find their agents later. */
+/** For so many of the jobs that come in together it is looked at once who waits for them; for the others afterwards. */
 const mostMatched = 256;
 
 /** An agent that waits for work. */
@@ -30,6 +30,8 @@ export class LeasePoll {
   private isUnderWay = false;
   private wasAsked = false;
   private isImpatient = false;
+  /** Why nobody is served any more; what is on its way is still handed over. */
+  private closed: Error | null = null;
 
   constructor(options: {
     readonly order: LeaseOrder;
@@ -67,6 +69,10 @@ export class LeasePoll {
   /** False where work came and nobody is there to take it. */
   answered(answer: LeaseAnswer): boolean {
     this.isUnderWay = false;
+    if (answer.kind === "none" && this.closed !== null) {
+      this.refuse(this.closed);
+      return true;
+    }
     if (answer.kind === "none" && !this.isImpatient && !this.isGone) return true;
     const { isGone } = this;
     this.leave();
@@ -77,6 +83,12 @@ export class LeasePoll {
   refuse(error: unknown): void {
     this.leave();
     this.settle.reject(error);
+  }
+
+  /** Nothing is asked for it any more. An answer that is on its way is waited for: it may bring work that is leased by then. */
+  close(reason: Error): void {
+    if (this.isUnderWay) this.closed = reason;
+    else this.refuse(reason);
   }
 
   /** Its time is over, or its connection. Whoever does not want to wait still wants to know: one look is taken. */
@@ -108,10 +120,6 @@ export class LeasePolls {
     return this.restless.size + this.resting.size;
   }
 
-  get areRestless(): boolean {
-    return this.restless.size > 0;
-  }
-
   /** Resolves with work, or with none after so long, or when the signal is aborted. Asked once at least. */
   add(wish: LeaseWish, waitMs: number, signal: AbortSignal): Promise<LeaseAnswer> {
     if (signal.aborted) return Promise.resolve({ kind: "none" });
@@ -135,6 +143,16 @@ export class LeasePolls {
   stir(): void {
     for (const poll of this.resting) this.restless.add(poll);
     this.resting.clear();
+  }
+
+  /** These jobs are ready, and whoever was asked for them took others: each that they suit is looked after again. */
+  stirFor(demands: readonly Demand[]): void {
+    const kinds = new Map(demands.map((demand) => [kindOf(demand), demand]));
+    for (const poll of this.resting) {
+      if (![...kinds.values()].some((demand) => suits(demand, poll.order))) continue;
+      this.resting.delete(poll);
+      this.restless.add(poll);
+    }
   }
 
   /** Those to look after now: the restless, and one for each of these jobs. */
@@ -168,6 +186,9 @@ export class LeasePolls {
 
   /** Nobody is served any more. */
   close(reason: Error): void {
-    for (const poll of [...this.restless, ...this.resting]) poll.refuse(reason);
+    for (const poll of [...this.restless, ...this.resting]) poll.close(reason);
   }
 }
+
+const kindOf = ({ namespace, capabilities, pinnedAgent }: Demand): string =>
+  JSON.stringify([namespace, capabilities, pinnedAgent]);

@@ -83,7 +83,7 @@ const cannotBeStored = /[\0\p{Cs}]/u;
 function holdsUnstorable(value: Json): boolean {
   if (typeof value === "string") return cannotBeStored.test(value);
   if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([name, item]) => cannotBeStored.test(name) || holdsUnstorable(item as Json));
+  return Object.entries(value).some(([name, item]) => cannotBeStored.test(name) || holdsUnstorable(item));
 }
 
 export function named(what: string, name: string): void {

@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { submission, wish } from "../../test/support/job-scene.js";
+import { DrainingError } from "../errors.js";
+import type { LeaseAnswer, Task } from "../store/job-orders.js";
+import { TestClock } from "../testing.js";
+import { LeasePolls } from "./lease-polls.js";
+
+const never = new AbortController().signal;
+const work = (leaseId: string): LeaseAnswer => ({
+  kind: "leased",
+  leaseId,
+  expiresAt: 1,
+  tasks: [{ jobId: "job" } as Task],
+});
+
+function scene() {
+  const clock = new TestClock();
+  const polls = new LeasePolls(clock, 60_000);
+  const asked = (...demands: Parameters<LeasePolls["next"]>[0]): readonly string[] =>
+    polls.next(demands).map(({ order }) => order.agent);
+  /** One that was asked for, and for whom nothing was there. */
+  const rest = (agent: string, given: Parameters<typeof wish>[1] = {}) => {
+    const answer = polls.add(wish(agent, given), 30_000, never);
+    answer.catch(() => undefined);
+    for (const poll of polls.next([])) poll.answered({ kind: "none" });
+    return answer;
+  };
+  return { clock, polls, asked, rest };
+}
+
+describe("agents that wait for work", () => {
+  it("are asked for once when they come, and then rest", () => {
+    const { asked, rest } = scene();
+    void rest("one");
+    expect(asked()).toEqual([]);
+  });
+
+  it("are woken by a job that suits them, one for each, the longest waiting first", () => {
+    const { asked, rest } = scene();
+    void rest("one");
+    void rest("two", { maxTasks: 2 });
+    void rest("other", { namespace: "other" });
+    void rest("able", { capabilities: ["gpu"] });
+    expect(asked(submission("a", { capabilities: ["gpu"] }))).toEqual(["able"]);
+    expect(asked(submission("a", { pinnedAgent: "two" }))).toEqual(["two"]);
+    expect(asked(submission("a"), submission("b"), submission("c"))).toEqual(["one", "two"]);
+    expect(asked(submission("a", { namespace: "nowhere" }))).toEqual([]);
+  });
+
+  it("are all looked after when something came free, and only those whom it suits when it is known what", () => {
+    const { polls, asked, rest } = scene();
+    void rest("one");
+    void rest("other", { namespace: "other" });
+    polls.stir();
+    expect(asked()).toEqual(["one", "other"]);
+    polls.stirFor([submission("a", { namespace: "other" })]);
+    expect(asked()).toEqual(["other"]);
+  });
+
+  it("come in turns where there are many", () => {
+    const { polls, asked } = scene();
+    for (let n = 0; n < 300; n += 1) void polls.add(wish(`agent-${n}`), 30_000, never);
+    expect(asked()).toHaveLength(256);
+    expect(asked()).toHaveLength(44);
+    expect(asked()).toHaveLength(0);
+  });
+
+  it("hear that there is none after their time, and leave nothing behind", async () => {
+    const { clock, polls, rest } = scene();
+    const answer = rest("one");
+    await clock.advance(30_000);
+    expect(await answer).toEqual({ kind: "none" });
+    expect(polls.size).toBe(0);
+  });
+
+  it("are answered with what is on its way, though their time is over by then", async () => {
+    const { clock, polls } = scene();
+    const answer = polls.add(wish("one"), 10, never);
+    const [poll] = polls.next([]);
+    await clock.advance(20);
+    expect(poll?.answered(work("lease"))).toBe(true);
+    expect(await answer).toMatchObject({ kind: "leased" });
+  });
+
+  it("say so where work comes and nobody is there to take it", async () => {
+    const { polls } = scene();
+    const gone = new AbortController();
+    const answer = polls.add(wish("one"), 30_000, gone.signal);
+    const [poll] = polls.next([]);
+    gone.abort();
+    expect(poll?.isGone).toBe(true);
+    expect(poll?.answered(work("lease"))).toBe(false);
+    await answer;
+    expect(polls.size).toBe(0);
+    expect(await polls.add(wish("two"), 30_000, AbortSignal.abort())).toEqual({ kind: "none" });
+  });
+
+  it("are refused when nobody is served any more; what is on its way still comes", async () => {
+    const { polls, rest } = scene();
+    const resting = rest("one");
+    const [served, unserved] = [polls.add(wish("two"), 30_000, never), polls.add(wish("three"), 30_000, never)];
+    const [two, three] = polls.next([]);
+    polls.close(new DrainingError());
+    await expect(resting).rejects.toMatchObject({ code: "DRAINING" });
+    two?.answered(work("lease"));
+    three?.answered({ kind: "none" });
+    expect(await served).toMatchObject({ kind: "leased" });
+    await expect(unserved).rejects.toMatchObject({ code: "DRAINING" });
+    expect(polls.size).toBe(0);
+  });
+});
