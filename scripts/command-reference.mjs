@@ -37,7 +37,8 @@ ${commands.map((leaf) => renderCommand(leaf, table)).join("\n\n")}
 \`holdfast serve\` drains at SIGTERM and at SIGINT: it is no longer ready and admits no work, finishes what is under way for at most
 \`shutdown.drain_timeout_seconds\`, gives up its roles, leaves the registry, closes its port and exits with 0. A second signal
 stops it at once, with 1. An error that nobody caught is logged, and the node stops with 1; a node that another process has taken
-the place of stops with the exit code of that error.
+the place of stops with the exit code of that error. \`holdfast controller\` does the same, and \`holdfast supervise\` passes it on:
+the agent stops first, then the controller; a second signal kills both. See [the guide](../guides/node-controller.md).
 
 ## What a drill does
 
@@ -61,7 +62,7 @@ function renderCommand({ path, command }, table) {
   const args = command.registeredArguments;
   const usage = ["holdfast", path, ...args.map((each) => `<${each.name()}>`)].join(" ");
   const rows = command.options
-    .filter(({ long }) => long !== "--verbose")
+    .filter(({ long, hidden }) => long !== "--verbose" && !hidden)
     .map((option) => [`\`${option.flags}\``, meaningOf(option), defaultOf(option)]);
   const given = args.map((each) => `- \`<${each.name()}>\`: ${each.description}`);
   return [

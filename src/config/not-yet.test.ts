@@ -22,7 +22,7 @@ describe("settings without an effect yet", () => {
       "not in this version yet: jobs, crons",
     );
     expect(lineOf("[supervisor]\nmoonlight = true\n[shutdown]\npoll_interval_ms = 50\n")).toBe(
-      "not in this version yet: shutdown.poll_interval_ms, supervisor",
+      "not in this version yet: shutdown.poll_interval_ms",
     );
   });
 

@@ -5,7 +5,7 @@ import type { ControllerRole } from "./core/messages.js";
 /** What is seen of a node here. A `HoldfastNode` is one. */
 export interface ReportedNode {
   readonly id: string;
-  posture(role: string): Pick<Posture, "role">;
+  posture(role: string): Pick<Posture, "role" | "leaderId">;
   on(event: "draining", listener: () => void): unknown;
   role(name: string): {
     leader(): { readonly nodeId: string } | null;
@@ -28,10 +28,11 @@ export function reportRole(node: ReportedNode, url: string, tell: (word: Control
   let hasTerm = false;
   let told: ControllerRole | null = null;
   const look = (): void => {
-    const { role: posture } = node.posture(role);
+    const { role: posture, leaderId } = node.posture(role);
     hasTerm ||= posture === "LEADER" || handle.leader()?.nodeId === node.id;
     const stands = posture === "STANDBY" && hasTerm ? "LEADER" : posture;
-    if (stands === told) return;
+    // Where nobody leads yet, a node that has just come may be elected in the next moment: its agent would start in vain.
+    if (stands === told || (told === null && stands === "STANDBY" && leaderId === null)) return;
     told = stands;
     tell({ kind: "role", role: stands });
   };

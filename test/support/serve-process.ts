@@ -17,6 +17,8 @@ const deadlineMs = 30_000;
 export type ServeSettings = Readonly<Record<string, string | number | boolean>>;
 
 export interface ServeOptions {
+  /** Another command that serves in the end. */
+  readonly command?: "serve" | "supervise" | "controller";
   readonly settings?: ServeSettings;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -86,12 +88,13 @@ export class ServeProcess implements AsyncDisposable {
   }
 
   /** Does not wait for the start, which may be meant to fail or to take long. */
-  static async spawn({ settings = {}, args = [], env = {}, cwd }: ServeOptions = {}): Promise<ServeProcess> {
+  static async spawn(options: ServeOptions = {}): Promise<ServeProcess> {
+    const { command = "serve", settings = {}, args = [], env = {}, cwd } = options;
     const port = settings["api.port"] ?? (await pickFreePort());
     const folder = await mkdtemp(join(tmpdir(), "holdfast-serve-"));
     const url = `http://127.0.0.1:${port}`;
     const all = { "api.port": port, "api.public_url": url, ...settings };
-    const child = spawn(process.execPath, [programPath, "serve", ...args], {
+    const child = spawn(process.execPath, [programPath, command, ...args], {
       cwd: cwd ?? folder,
       stdio: ["ignore", "pipe", "pipe"],
       env: serveEnvironment(all, env),

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { Config } from "../../config/config.js";
 import { loadConfig } from "../../config/load-config.js";
 import { checkServing } from "../../config/serving.js";
@@ -31,7 +31,7 @@ export function superviseCommand(cli: CommandLine): Command {
     .description("the node-controller: runs a controller and, beside a standby, an agent; restarts both")
     .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
     .option("--ops <dir>", "the operations that the agent runs; needed where supervisor.moonlight is set")
-    .option("--agent-url <url>", "where the agent asks for work first; by default its own controller", asUrl)
+    .option("--agent-url <url>", "where the agent asks for work first; by default its own controller")
     .addOption(new Option("--agent-program <file>", "a script in place of holdfast agent, for tests").hideHelp())
     .action(async (options: SuperviseOptions) => {
       const exitCode = await supervise(cli, options);
@@ -114,7 +114,7 @@ function plansOf(cli: CommandLine, options: SuperviseOptions, { moonlight, stopM
     env: cli.env,
     cwd: cli.cwd,
     serviceConfig: options.serviceConfig ?? null,
-    agentUrl: options.agentUrl ?? null,
+    agentUrl: options.agentUrl === undefined ? null : checkUrl(options.agentUrl),
     ops: directory,
     stopMs,
   };
@@ -137,10 +137,12 @@ function warningsOf({ supervisor, cluster }: Config): readonly string[] {
   ];
 }
 
-function asUrl(text: string): string {
+/** An address that is wrong is not shown: it may be the credentials in it. */
+function checkUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.password !== "") {
-    throw new InvalidArgumentError("It must be an address like http://127.0.0.1:7400, without credentials.");
+    const mustBe = "an address like http://127.0.0.1:7400, without credentials";
+    throw new HoldfastError("USAGE", `--agent-url must be ${mustBe}: the agent's token is in HOLDFAST_TOKEN.`);
   }
   return text;
 }

@@ -21,6 +21,10 @@ interface Process {
   said: ControllerRole | null;
 }
 
+function must(holds: boolean, rule: string): void {
+  if (!holds) throw new Error(`Broken: ${rule}.`);
+}
+
 type Event =
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "speak"; readonly role: ControllerRole }
@@ -77,7 +81,7 @@ class World {
         continue;
       }
       this.give({ kind: "tick" });
-      expect(dueAt(this.state) ?? until + 1, "what a tick leaves to be done now").toBeGreaterThan(this.now);
+      must((dueAt(this.state) ?? until + 1) > this.now, "a tick leaves nothing to be done in the same moment");
       if (next > until) return;
     }
   }
@@ -92,9 +96,9 @@ class World {
   private do(effect: Effect): void {
     if (effect.kind === "spawnController" || effect.kind === "spawnAgent") {
       const child = effect.kind === "spawnAgent" ? "agent" : "controller";
-      expect(this.alive[child], `two processes of the ${child}`).toBeNull();
-      expect(this.ends, "a start after the end").toEqual([]);
-      if (child === "agent") expect(this.alive.controller?.said, "an agent is started").toBe("STANDBY");
+      must(this.alive[child] === null, `there is one process of the ${child}`);
+      must(this.ends.length === 0, "nothing is started after the end");
+      must(child !== "agent" || this.alive.controller?.said === "STANDBY", "an agent is started only beside a standby");
       const obeysInMs = this.obedience[this.starts.length % this.obedience.length] ?? null;
       this.alive[child] = { run: effect.run, obeysInMs, diesAt: null, said: null };
       this.starts.push({ child, at: this.now });
@@ -115,9 +119,7 @@ class World {
     const mayLead = controller !== null && controller.said !== "STANDBY";
     this.mayLeadSince = mayLead ? (this.mayLeadSince ?? this.now) : null;
     if (this.mayLeadSince === null || agent === null) return;
-    expect(this.now - this.mayLeadSince, "an agent beside a controller that may lead").toBeLessThanOrEqual(
-      settings.stopMs.agent,
-    );
+    must(this.now - this.mayLeadSince <= settings.stopMs.agent, "no agent stays beside a controller that may lead");
   }
 }
 
