@@ -7,6 +7,7 @@ import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../e
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
 import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
 import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
+import type { CronBook } from "./cron-contract.js";
 import type { FenceToken } from "./fence-token.js";
 import type { JobBook } from "./job-contract.js";
 import type { Page } from "./page.js";
@@ -29,6 +30,7 @@ export interface Store<Tx> extends ElectionSessions {
   readonly queue: QueueBook;
   readonly queueView: QueueView;
   readonly jobs: JobBook;
+  readonly crons: CronBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */

@@ -123,7 +123,10 @@ export async function postgresHarness(given?: { database: TestDatabase; url: str
          agents as (
            update holdfast.agents set
              first_seen = first_seen - back, last_heartbeat = last_heartbeat - back, deleted_at = deleted_at - back
-           from step)
+           from step),
+         crons as (
+           update holdfast.crons set last_tick = last_tick - back, gone_at = gone_at - back from step),
+         cron_ticks as (update holdfast.cron_ticks set tick = tick - back, decided_at = decided_at - back from step)
          update holdfast.leases set
            acquired_at = acquired_at - back, renewed_at = renewed_at - back,
            expires_at = expires_at - back, reserved_until = reserved_until - back

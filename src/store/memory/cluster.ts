@@ -5,6 +5,7 @@ import type { Notice } from "../../election/core/messages.js";
 import type { Role, SessionRef } from "../../election/core/names.js";
 import type { NodeRequest } from "../../membership/node-request.js";
 import type { NodeRow } from "../../membership/node-row.js";
+import { MemoryCronTables } from "./cron-tables.js";
 import type { MemoryDatabase } from "./database.js";
 import { MemoryJobTables } from "./job-tables.js";
 import { MemoryQueueTables } from "./queue-tables.js";
@@ -23,6 +24,7 @@ export class MemoryCluster {
   readonly requested = new EventEmitter<{ requested: [nodeId: string] }>().setMaxListeners(0);
   readonly queues: MemoryQueueTables;
   readonly jobs: MemoryJobTables;
+  readonly crons = new MemoryCronTables();
   readonly database: MemoryDatabase;
   /** Ends a wait after its slice; the tests' clock stands behind it. */
   readonly wakeAfter: (ms: number, fire: () => void) => () => void;

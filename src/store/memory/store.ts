@@ -18,11 +18,13 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { CronBook } from "../cron-contract.js";
 import type { JobBook } from "../job-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
+import { MemoryCronBook } from "./cron-book.js";
 import type { MemoryDatabase } from "./database.js";
 import { MemoryJobBook } from "./job-book.js";
 import { MemoryQueueBook } from "./queue-book.js";
@@ -43,6 +45,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly queue: QueueBook;
   readonly queueView: QueueView;
   readonly jobs: JobBook;
+  readonly crons: CronBook;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
 
@@ -60,6 +63,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     );
     this.queueView = memoryQueueView(shared.queues, () => shared.database.now());
     this.jobs = new MemoryJobBook(shared.jobs, (fence, fn) => this.transaction(fence, fn));
+    this.crons = new MemoryCronBook(shared.crons, shared.jobs, (fence, fn) => this.transaction(fence, fn));
   }
 
   async prepare(): Promise<void> {

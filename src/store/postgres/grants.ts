@@ -52,6 +52,8 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   job_leases: { node: ["select", "insert", "update", "delete"], reader: [] },
   job_totals: { node: ["select", "update"], reader: [] },
   agents: { node: ["select", "insert", "update", "delete"], reader: [] },
+  crons: { node: ["select", "insert", "update"], reader: [] },
+  cron_ticks: { node: ["select", "insert", "delete"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },

@@ -18,11 +18,13 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { CronBook } from "../cron-contract.js";
 import type { JobBook } from "../job-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
+import { PostgresCronBook } from "./cron-book.js";
 import { fencedTransaction } from "./fence.js";
 import { fencedMessage, type MessageReply, type TransactionMessage } from "./fenced-message.js";
 import { PostgresJobBook } from "./job-book.js";
@@ -73,6 +75,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly queue: QueueBook;
   readonly queueView: QueueView;
   readonly jobs: JobBook;
+  readonly crons: CronBook;
   private readonly questions: Questions;
   private witness: PostgresWitnessSession | null = null;
 
@@ -92,6 +95,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
       (fence, message) => this.message(fence, message),
     );
     this.jobs = new PostgresJobBook(this.questions, (fence, message) => this.message(fence, message));
+    this.crons = new PostgresCronBook(this.questions, (fence, message) => this.message(fence, message));
   }
 
   async prepare(): Promise<void> {
