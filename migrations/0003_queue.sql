@@ -223,10 +223,7 @@ begin
   select segment into v_segment from :"schema".queue_segments
   where queue = p_queue and closed_at is null order by segment desc limit 1;
   return jsonb_build_object(
-    'role', v_role, 'segment', v_segment, 'reclaimed', v_reclaimed, 'quarantined', v_quarantined,
-    'lanes', (
-      select coalesce(jsonb_agg(:"schema".lane_view(l) order by l.id), '[]') from :"schema".lanes l
-      where l.queue = p_queue and l.busy));
+    'role', v_role, 'segment', v_segment, 'reclaimed', v_reclaimed, 'quarantined', v_quarantined);
 end
 $$;
 
@@ -250,13 +247,12 @@ begin
 end
 $$;
 
--- Drops what is old and finished. A segment that still holds a message beyond its lane's `done` stays. To drop a partition takes
+-- Drops the oldest segment that is old and finished, and answers with it. A segment that still holds a message beyond its lane's `done` stays. To drop a partition takes
 -- a lock that everybody waits behind, so whoever reads for longer than this is not waited for: there is a next time.
-create function :"schema".drop_segments(p_queue text, p_closed_for_ms bigint) returns integer[]
+create function :"schema".drop_segments(p_queue text, p_closed_for_ms bigint) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 declare
   v_segment integer;
-  v_dropped integer[] := '{}';
 begin
   for v_segment in
     select s.segment from :"schema".queue_segments s
@@ -275,14 +271,15 @@ begin
     ) then
       continue;
     end if;
-    execute format('drop table %I.%I', :'schema', 'messages_' || v_segment);
     delete from :"schema".message_keys where segment = v_segment;
     delete from :"schema".queue_segments where segment = v_segment;
-    v_dropped := v_dropped || v_segment;
+    execute format('drop table %I.%I', :'schema', 'messages_' || v_segment);
+    -- One at a time: the lock of the drop is held until the commit, and nothing that takes long may come after it.
+    return v_segment;
   end loop;
-  return v_dropped;
+  return null;
 exception when lock_not_available then
-  return '{}';
+  return null;
 end
 $$;
 

@@ -16,8 +16,8 @@ export interface Incoming {
 
 export function incomingOf(message: NewMessage, firstStage: string): Incoming {
   const { lane, body, key = null, headers = null, stage = firstStage, delayMs = 0 } = message;
-  const bytes =
-    typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  // A copy: whoever gave the bytes may use them for something else before they are committed.
+  const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body);
   return { stage, lane, key, headers: withDelay(headers, delayMs), body: bytes };
 }
 
@@ -78,7 +78,7 @@ export class Appender {
     for (const lane of this.lanesOf(messages)) lane.appending = this.doubtful.has(lane);
   }
 
-  private lanesOf(messages: readonly Incoming[]): Set<Lane> {
+  lanesOf(messages: readonly Incoming[]): Set<Lane> {
     return new Set(messages.flatMap(({ stage, lane }) => this.table.find(stage, lane) ?? []));
   }
 

@@ -14,6 +14,10 @@ interface Flight {
   readonly lane: Lane;
   readonly claim: number;
   claimedAt: number;
+  /** Nobody but its lane waits for it any more. */
+  readonly part: () => void;
+  /** What became of its head, as far as it is known. */
+  head: Settlement["head"] | undefined;
 }
 
 /**
@@ -26,16 +30,32 @@ export class Deliveries {
   private readonly settling: Settling;
   private readonly changed: Signal;
   private readonly flights = new Set<Flight>();
+  /** Those whose handler has run out of time, and does not end. */
+  private readonly hanging = new Set<Flight>();
   private readonly running = new Set<Promise<void>>();
   private readonly waitingForSlot: (() => void)[] = [];
   private busySlots = 0;
+  /** How many lanes are claimed at a time. */
+  private widest = Number.POSITIVE_INFINITY;
   private stopping = false;
+  private readonly hung: Set<Promise<void>>;
+  private readonly onFreed: () => void;
 
-  constructor(parts: QueueTermParts, table: LaneTable, settling: Settling) {
-    this.parts = parts;
-    this.table = table;
-    this.settling = settling;
-    this.changed = new Signal(parts.clock);
+  constructor(options: {
+    readonly parts: QueueTermParts;
+    readonly table: LaneTable;
+    readonly settling: Settling;
+    /** Handlers that nobody waits for but the end of the term. */
+    readonly hung: Set<Promise<void>>;
+    /** One of them has ended, and its lane can go on. */
+    readonly onFreed: () => void;
+  }) {
+    this.parts = options.parts;
+    this.table = options.table;
+    this.settling = options.settling;
+    this.hung = options.hung;
+    this.onFreed = options.onFreed;
+    this.changed = new Signal(options.parts.clock);
   }
 
   /** Something may be there to be claimed. */
@@ -60,13 +80,18 @@ export class Deliveries {
       // Also after a claim that failed: whoever goes on with these lanes must not work beside what still runs (G5).
       this.stopping = true;
       while (this.running.size > 0) await Promise.all(this.running);
+      // What is left in flight would count as a crash. Their lanes are held all the same, until they have ended.
+      for (const { lane, claim, head } of this.hanging) this.settling.ended(lane, claim, head);
+      this.hanging.clear();
     }
   }
 
-  /** The lanes whose lease is half over. */
+  /** The lanes whose lease is a third over. */
   async renew(): Promise<void> {
     const { book, fence, settings, clock } = this.parts;
-    const old = [...this.flights].filter(({ claimedAt }) => clock.mono() - claimedAt > settings.leaseMs / 3);
+    const old = [...this.flights, ...this.hanging].filter(
+      ({ claimedAt }) => clock.mono() - claimedAt > settings.leaseMs / 3,
+    );
     if (old.length === 0) return;
     await book.renew(
       fence,
@@ -88,12 +113,13 @@ export class Deliveries {
     const { book, fence, settings, handlers, clock } = this.parts;
     const { room } = this;
     if (room <= 0) return false;
-    const lanes = this.table.take(room, new Set(handlers.keys()));
+    const lanes = this.table.take(Math.min(room, this.widest), new Set(handlers.keys()));
     if (lanes.length === 0) return false;
     const claim = this.parts.nextClaim();
     const wishes = lanes.map((lane) => ({ lane: lane.id, limit: shareOf(lane, settings.batch, lanes.length) }));
     const claimedAt = clock.mono();
     const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });
+    this.fit(found);
     const byLane = groupByLane(found);
     for (const lane of lanes) {
       const messages = byLane.get(lane.id);
@@ -103,6 +129,13 @@ export class Deliveries {
     return true;
   }
 
+  /** The head of each lane comes however large it is: where they are large, fewer come at a time. */
+  private fit(found: readonly StoredMessage[]): void {
+    const bytes = found.reduce((sum, { body }) => sum + body.length, 0);
+    if (bytes > largestClaimBytes) this.widest = Math.max(1, Math.floor(Math.min(this.widest, found.length) / 2));
+    else if (this.widest < this.parts.settings.concurrency * 2) this.widest *= 2;
+  }
+
   /** The database hands nothing out: the lane was paused there, or its head still waits by the database's clock. */
   private nothingFound(lane: Lane): void {
     lane.inFlight = false;
@@ -110,15 +143,21 @@ export class Deliveries {
     this.table.touch(lane);
   }
 
-  private fly(flight: Flight, messages: readonly StoredMessage[]): void {
+  private fly(claimed: Omit<Flight, "part" | "head">, messages: readonly StoredMessage[]): void {
+    let part = (): void => undefined;
+    const parted = new Promise<void>((resolve) => {
+      part = resolve;
+    });
+    const flight: Flight = { ...claimed, part, head: undefined };
     this.flights.add(flight);
-    const flown = this.deliver(flight, messages)
+    const delivered = this.deliver(flight, messages)
       .catch((error: unknown) => this.parts.failed(error))
       .finally(() => {
         this.flights.delete(flight);
-        this.running.delete(flown);
+        this.hanging.delete(flight);
         this.changed.notify();
       });
+    const flown = Promise.race([delivered, parted]).finally(() => this.running.delete(flown));
     this.running.add(flown);
   }
 
@@ -128,14 +167,16 @@ export class Deliveries {
     const seat = new HandlerSeat({ clock, timeoutMs, signal, stages, maxBodyBytes });
     try {
       const head = await this.deliverEach(flight, messages, seat);
-      this.settling.ended(flight.lane, flight.claim, head);
+      // One that hung, and was given back meanwhile, has ended before.
+      if (flight.head === undefined || this.hanging.has(flight)) this.settling.ended(flight.lane, flight.claim, head);
     } finally {
       seat.leave();
     }
   }
 
   /** Answers with what became of the message that was not finished, if one was begun. */
-  private async deliverEach({ lane, claim }: Flight, messages: readonly StoredMessage[], seat: HandlerSeat) {
+  private async deliverEach(flight: Flight, messages: readonly StoredMessage[], seat: HandlerSeat) {
+    const { lane, claim } = flight;
     const { handlers, settings, random } = this.parts;
     const { concurrency, maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
     const rules = { maxAttempts, policy, backoff: { firstMs, capMs } };
@@ -153,12 +194,10 @@ export class Deliveries {
       this.busySlots += 1;
       const result = await seat.run(handler, this.messageOf(lane, stored, attempts + 1));
       this.freeSlot();
-      // A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile
-      // (R10): nothing may run beside it.
       const head =
         result.kind === "failed" ? headOutcome({ attempts, error: result.error }, rules, random()) : undefined;
       if (result.kind !== "done" && result.stillRunning !== null) {
-        if (head !== undefined) this.tellOfHanging(lane, claim, { ...head, kind: "retry", waitMs: 0 });
+        if (head !== undefined) this.partFrom(flight, { ...head, kind: "retry", waitMs: 0 }, result.stillRunning);
         await result.stillRunning;
       }
       if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
@@ -168,10 +207,31 @@ export class Deliveries {
     return undefined;
   }
 
-  /** Its lane waits for it, however long it takes; but whoever looks can see why. */
-  private tellOfHanging(lane: Lane, claim: number, head: Settlement["head"] & { readonly error: string }): void {
+  /**
+   * A function that cannot be ended holds its lane, and after the term its node, which is not fit to lead meanwhile (R10):
+   * nothing may run beside it. The other lanes go on, and whoever looks can see why this one does not.
+   */
+  private partFrom(
+    flight: Flight,
+    head: Settlement["head"] & { readonly error: string },
+    stillRunning: Promise<void>,
+  ): void {
+    const { lane, claim, part } = flight;
     this.settling.noted(lane, claim, head);
     this.parts.trouble(`a handler does not end, and holds lane "${lane.name}" of stage "${lane.stage}"`, head.error);
+    flight.head = head;
+    lane.held = true;
+    this.flights.delete(flight);
+    this.hanging.add(flight);
+    const ended = stillRunning.then(() => {
+      this.hung.delete(ended);
+      lane.held = false;
+      this.table.touch(lane);
+      this.onFreed();
+    });
+    this.hung.add(ended);
+    part();
+    this.changed.notify();
   }
 
   private mayAct(): boolean {
@@ -210,6 +270,7 @@ export class Deliveries {
 }
 
 const unclaimedPauseMs = 200;
+const largestClaimBytes = 64 * 1_048_576;
 /** So many times as many lanes as are worked on at a time may be in flight: what a crash repeats is in them. */
 const mostUnsettled = 4;
 

@@ -223,7 +223,6 @@ describe("a function that takes too long", () => {
     vi.advanceTimersByTime(1);
     expect(await run).toMatchObject({ kind: "failed" });
   });
-
 });
 
 describe("when leadership ends", () => {

@@ -73,7 +73,7 @@ export class Intake {
   async add(messages: readonly Incoming[]): Promise<readonly Accepted[]> {
     if (this.ended !== null) throw this.ended;
     if (messages.length === 0) return [];
-    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0);
+    const bytes = messages.reduce((sum, message) => sum + weightOf(message), 0);
     if (this.waitingBytes > 0 && this.waitingBytes + bytes > this.parts.settings.maxWaitingBytes) {
       const full = `${this.waitingBytes} bytes wait to be taken in already: slow down, and try again.`;
       throw new HoldfastError("TOO_BUSY", full);
@@ -143,7 +143,7 @@ export class Intake {
   private forget(taken: readonly Waiting[]): void {
     const gone = new Set(taken);
     this.waiting = this.waiting.filter((one) => !gone.has(one));
-    for (const { message } of taken) this.waitingBytes -= message.body.length;
+    for (const { message } of taken) this.waitingBytes -= weightOf(message);
   }
 
   /** The lanes are held, from the moment they were found free until their messages have their places. */
@@ -176,6 +176,7 @@ export class Intake {
         this.appender.doubt(placed);
         throw error;
       }
+      if (isFailure(error, "BROKEN_INVARIANT")) this.parts.failed(error);
       this.appender.givenUp(placed);
       this.appender.hold(messagesOf(next));
       if (isReplayed) await this.replay(fresh);
@@ -249,7 +250,7 @@ export class Intake {
   /** Until the first of its key has its place. */
   private waitAgain(one: Waiting): void {
     if (this.ended !== null) return one.reject(this.ended);
-    this.waitingBytes += one.message.body.length;
+    this.waitingBytes += weightOf(one.message);
     this.waiting.push(one);
   }
 
@@ -262,6 +263,15 @@ export class Intake {
     for (const one of looked) one.reject(error);
   }
 }
+
+/** What it takes in memory while it waits, about. */
+function weightOf({ body, key, headers }: Incoming): number {
+  const named =
+    headers === null ? 0 : Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  return restingBytes + body.length + 2 * ((key?.length ?? 0) + named);
+}
+
+const restingBytes = 200;
 
 function messagesOf(waiting: readonly Waiting[]): readonly Incoming[] {
   return waiting.map(({ message }) => message);

@@ -28,8 +28,8 @@ export class LaneTable {
     if (known !== undefined) {
       // What was taken in by this term is known here before a reading shows it: positions are never given twice. And what was
       // asked to be put to rest may come to rest after it was read.
-      const { appending, atRest, carefulUntil } = known;
-      Object.assign(known, { ...fresh, tail: Math.max(known.tail, fresh.tail), appending, atRest, carefulUntil });
+      const { appending, atRest, carefulUntil, held } = known;
+      Object.assign(known, { ...fresh, tail: Math.max(known.tail, fresh.tail), appending, atRest, carefulUntil, held });
       this.touch(known);
       return known;
     }
@@ -128,6 +128,7 @@ function laneOf(row: LaneRow, now: number): Lane {
     paused,
     blocked,
     inFlight: false,
+    held: false,
     appending: false,
     atRest: false,
   };

@@ -12,6 +12,9 @@ export type ReadProduced =
   | { readonly kind: "messages"; readonly produced: readonly Produced[] }
   | { readonly kind: "garbage"; readonly reason: string };
 
+/** What is produced by one message is taken in by one commit. */
+const mostProduced = 10_000;
+const mostProducedBytes = 268_435_456;
 const nothing: ReadProduced = { kind: "messages", produced: [] };
 
 /** Takes what a handler returned for messages, or says why it is none. Nothing is taken in of an array with one bad message. */
@@ -20,12 +23,19 @@ export function readProduced(value: unknown, bounds: IntakeBounds): ReadProduced
   if (!Array.isArray(value)) {
     return garbage(`the handler returned ${kindOf(value)} instead of nothing or an array of messages`);
   }
+  if (value.length > mostProduced) {
+    return garbage(`the handler returned ${value.length} messages, and ${mostProduced} are the most`);
+  }
   const produced: Produced[] = [];
+  let bytes = 0;
   for (const item of value as readonly unknown[]) {
     const place = `message ${produced.length + 1} that the handler returned`;
     if (typeof item !== "object" || item === null) return garbage(`${place} is ${kindOf(item)} instead of a message`);
     try {
-      produced.push(checked(item, bounds));
+      const message = checked(item, bounds);
+      bytes += Buffer.byteLength(message.body);
+      if (bytes > mostProducedBytes) return garbage(`the handler returned more than ${mostProducedBytes} bytes`);
+      produced.push(message);
     } catch (error) {
       return garbage(`${place} is refused: ${error instanceof HoldfastError ? error.message : "it cannot be read"}`);
     }

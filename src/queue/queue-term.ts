@@ -12,9 +12,10 @@ import { Steering } from "./steering.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 const restartPauseMs = 100;
+const longestPauseMs = 5_000;
 /** How often the leader looks whether somebody has steered a lane. */
 const lookMs = 1_000;
-/** A lane that has had nothing to do for so many sweeps is put to rest. */
+/** So many lanes are put to rest by one sweep. */
 const restBatch = 1_000;
 
 /** The queue during one term of its leader: everything in memory here dies with the term. */
@@ -27,6 +28,9 @@ export class QueueTerm {
   private redriving: Redriving | null = null;
   private deliveries: Deliveries | null = null;
   private settling: Settling | null = null;
+  private readonly hung = new Set<Promise<void>>();
+  /** How often in a row it was lost what had been claimed. */
+  private failures = 0;
   private restInDoubt = false;
 
   constructor(parts: QueueTermParts) {
@@ -59,7 +63,7 @@ export class QueueTerm {
 
   /** Runs until leadership ends: takes messages in, and hands them out. */
   async run(): Promise<void> {
-    const { signal, settings } = this.parts;
+    const { signal, settings, clock } = this.parts;
     // Also what an earlier run in this very term had in flight.
     const segment = await this.recover();
     const appender = new Appender(this.parts, this.table, segment);
@@ -71,16 +75,20 @@ export class QueueTerm {
     this.parts.opened();
     const taking = intake.run();
     const upkeep = this.upkeep();
-    setMaxListeners(0, signal); // Every handler that runs listens.
+    setMaxListeners(0, signal);
     signal.addEventListener("abort", () => this.deliveries?.stop(), { once: true });
     try {
       for (let again = false; !signal.aborted; again = true) {
+        // What was lost once is done again at once; what fails again and again, such as a full disk, is not tried all the time.
+        if (this.failures > 1)
+          await pause(clock, Math.min(restartPauseMs * 2 ** this.failures, longestPauseMs), signal);
         if (again) await this.recover();
         if (!signal.aborted) await this.deliver(); // It may have ended while the lanes were being read.
       }
     } finally {
       intake.end(termEnded(settings.name));
       await Promise.all([taking, upkeep, redriving.ended()]);
+      while (this.hung.size > 0) await Promise.all(this.hung);
     }
   }
 
@@ -119,17 +127,20 @@ export class QueueTerm {
       table,
       appender,
       onSettled: () => {
+        this.failures = 0;
         this.redriving?.nudge();
         this.deliveries?.nudge();
         this.intake?.nudge();
       },
       failed: (error) => {
+        this.failures += 1;
         if (isOver(error)) parts.failed(error);
         else parts.trouble("it is not known what was finished: it may be delivered again", error);
         deliveries.stop();
       },
     });
-    const deliveries = new Deliveries(parts, table, settling);
+    const onFreed = (): void => this.deliveries?.nudge();
+    const deliveries = new Deliveries({ parts, table, settling, hung: this.hung, onFreed });
     this.settling = settling;
     this.deliveries = deliveries;
     if (appender.doubts().length > 0) deliveries.stop(); // They came into doubt while the lanes were being read.
@@ -140,7 +151,7 @@ export class QueueTerm {
       if (isOver(error)) parts.failed(error);
       else parts.trouble("messages could not be claimed", error);
       deliveries.stop();
-      await pause(this.parts.clock, restartPauseMs);
+      this.failures += 1;
     } finally {
       settling.stop();
       await settled;

@@ -15,7 +15,11 @@ interface Progress {
   head: Settlement["head"];
   keeps: boolean;
   readonly produced: Incoming[];
+  producedBytes: number;
 }
+
+/** One commit takes in so much, unless a single lane has produced more. */
+const largestCommitBytes = 8 * 1_048_576;
 
 const ready: Settlement["head"] = { kind: "ready" };
 
@@ -32,6 +36,9 @@ export class Settling {
   private readonly changed: Signal;
   private pending = new Map<Lane, Progress>();
   private closing = false;
+  /** Lanes that something pending was produced for, and which were not free; and those of them that are held for it. */
+  private wanted: ReadonlySet<Lane> = new Set();
+  private readonly held = new Set<Lane>();
   private lost = false;
   private endedLanes = 0;
 
@@ -65,10 +72,13 @@ export class Settling {
   ): void {
     if (this.lost) return;
     const progress = this.progressOf(lane, claim);
+    for (const one of produced) {
+      progress.produced.push(one);
+      progress.producedBytes += one.body.length;
+    }
     progress.done = message.position;
     lane.reached = message.position;
     progress.doneSegment = message.segment;
-    progress.produced.push(...produced);
     this.changed.notify();
   }
 
@@ -92,13 +102,27 @@ export class Settling {
   private progressOf(lane: Lane, claim: number): Progress {
     const known = this.pending.get(lane);
     if (known !== undefined) return known;
-    const made = { lane, claim, done: lane.reached, doneSegment: null, head: ready, keeps: true, produced: [] };
+    const made: Progress = {
+      lane,
+      claim,
+      done: lane.reached,
+      doneSegment: null,
+      head: ready,
+      keeps: true,
+      produced: [],
+      producedBytes: 0,
+    };
     this.pending.set(lane, made);
     return made;
   }
 
-  /** An append that was in the way has ended. */
+  /** An append that was in the way has ended. What is wanted is held before the next one begins, which would come first for ever. */
   nudge(): void {
+    for (const lane of this.wanted) {
+      if (lane.appending) continue;
+      lane.appending = true;
+      this.held.add(lane);
+    }
     if (this.pending.size > 0) this.changed.notify();
   }
 
@@ -108,6 +132,7 @@ export class Settling {
       if (this.pending.size === 0 || !(await this.commitNext())) await this.changed.wait();
       await this.endOfTurn();
     }
+    this.letGo();
   }
 
   /** What other handlers finish in the same turn goes with the same commit. */
@@ -122,14 +147,20 @@ export class Settling {
     this.changed.notify();
   }
 
+  private letGo(): void {
+    for (const lane of this.held) lane.appending = false;
+    this.held.clear();
+    this.wanted = new Set();
+  }
+
   /** False where all that is pending has to wait for an append to a lane that it produces for. */
   private async commitNext(): Promise<boolean> {
-    const taken = [...this.pending.values()].slice(0, this.parts.settings.batch);
+    const taken = this.next();
     let settled = taken;
     let placed: PlacedBatch | null = null;
     try {
       await this.appender.openLanes(taken.flatMap(({ produced }) => produced));
-      settled = taken.filter(({ produced }) => produced.every((message) => this.appender.isFree(message)));
+      settled = this.thoseWithFreeLanes(taken);
       if (settled.length === 0) return false;
       for (const { lane } of settled) this.pending.delete(lane);
       const produced = settled.flatMap((progress) => progress.produced);
@@ -139,17 +170,46 @@ export class Settling {
       if (refused.length > 0) throw new HoldfastError("REFUSED", `The claims of ${refused.length} lanes were gone.`);
       if (placed !== null) this.appender.committed(placed);
       for (const progress of settled) this.adopt(progress);
+      this.onSettled();
     } catch (error) {
       if (placed !== null) this.appender.doubt(placed);
       // Whatever became of it, the database knows: what it has not heard of is delivered again. What comes after it is not
       // heard of either, or it would be finished without what was produced before it.
       this.pending.clear();
+      this.letGo();
       this.lost = true;
       this.closing = true;
       this.failed(error);
     }
-    this.onSettled();
     return true;
+  }
+
+  private next(): readonly Progress[] {
+    const taken: Progress[] = [];
+    let bytes = 0;
+    for (const progress of this.pending.values()) {
+      bytes += progress.producedBytes;
+      if (taken.length > 0 && (taken.length >= this.parts.settings.batch || bytes > largestCommitBytes)) break;
+      taken.push(progress);
+    }
+    return taken;
+  }
+
+  /** The lanes of the others are wanted: they are held for this as soon as they are free. */
+  private thoseWithFreeLanes(taken: readonly Progress[]): readonly Progress[] {
+    for (const lane of this.held) lane.appending = false;
+    const free = taken.filter(({ produced }) => produced.every((message) => this.appender.isFree(message)));
+    const gone = new Set(free);
+    this.wanted = new Set(
+      taken.filter((one) => !gone.has(one)).flatMap(({ produced }) => [...this.appender.lanesOf(produced)]),
+    );
+    const next = free.flatMap(({ produced }) => [...this.appender.lanesOf(produced)]);
+    for (const lane of next) this.held.delete(lane);
+    for (const lane of this.held) {
+      if (this.wanted.has(lane)) lane.appending = true;
+      else this.held.delete(lane);
+    }
+    return free;
   }
 
   private adopt({ lane, done, head, keeps }: Progress): void {

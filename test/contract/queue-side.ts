@@ -125,10 +125,10 @@ export class QueueSide {
     return [...letters].sort((one, other) => byLane(one, other) || one.position - other.position);
   }
 
-  private name<Place extends MessagePlace & { at?: number; segment?: number; headers?: DeadLetter["headers"] }>(
-    place: Place,
-  ) {
-    const { at: _at, segment, headers, ...others } = place;
+  private name<
+    Place extends MessagePlace & { at?: number; ageMs?: number; segment?: number; headers?: DeadLetter["headers"] },
+  >(place: Place) {
+    const { at: _at, ageMs: _age, segment, headers, ...others } = place;
     const rest = headers === undefined ? others : { ...others, headers: withoutId(headers) };
     const lane = this.lanes.find(({ id }) => id === place.lane)?.lane;
     return { ...rest, lane, ...(segment === undefined ? {} : { segment: this.segments.indexOf(segment) }) };

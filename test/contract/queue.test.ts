@@ -116,8 +116,8 @@ describe.each([
       expect(await book.append(fence, leader.batch([first, empty]))).toBe(2);
       const found = await leader.claim(1, [lane]);
       expect(found).toEqual([
-        { ...first, segment: leader.segment, at: expect.any(Number) },
-        { ...empty, segment: leader.segment, at: expect.any(Number) },
+        { ...first, segment: leader.segment, at: expect.any(Number), ageMs: expect.any(Number) },
+        { ...empty, segment: leader.segment, at: expect.any(Number), ageMs: expect.any(Number) },
       ]);
       expect(Math.abs((found[0]?.at ?? 0) - Date.now())).toBeLessThan(60_000);
     });

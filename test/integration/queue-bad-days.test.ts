@@ -59,6 +59,10 @@ test("a function that hangs holds its own lane, which says so, and the others go
   await a.queue.enqueue({ lane: "stuck", body: "one" });
   await a.queue.enqueue({ lane: "free", body: "two" });
   await expect.poll(() => seen).toEqual(["free 1"]);
+  // Also where what is claimed has to be read again.
+  await withClient(database.url, (client) =>
+    client.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like '%pool%'"),
+  );
   await expect
     .poll(async () => (await a.queue.lanes()).find(({ lane }) => lane === "stuck"))
     .toMatchObject({ attempts: 1, lastError: "the handler took longer than 30 ms, and still runs", done: 0 });
@@ -66,6 +70,94 @@ test("a function that hangs holds its own lane, which says so, and the others go
   release();
   await expect.poll(() => seen).toEqual(["free 1", "stuck 1", "stuck 2"]);
 });
+
+test("however many functions hang, the lanes of others go on", async () => {
+  await using database = await createTestDatabase();
+  await using a = await startQueue(database.url, { handlerTimeoutMs: 20, concurrency: 2 });
+  let release = (): void => undefined;
+  const hang = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const seen: string[] = [];
+  a.queue.process("ingress", async ({ lane }) => {
+    if (lane.startsWith("stuck")) await hang;
+    seen.push(lane);
+  });
+  const stuck = ["stuck 1", "stuck 2", "stuck 3", "stuck 4", "stuck 5"];
+  await a.queue.enqueueMany(stuck.map((lane) => ({ lane, body: "" })));
+  await a.queue.enqueue({ lane: "free", body: "" });
+  await expect.poll(() => seen).toContain("free");
+  release();
+});
+
+test("what a handler produces is what it returned, though it uses its buffer again", async () => {
+  await using database = await createTestDatabase();
+  await using a = await startQueue(database.url, { stages: ["ingress", "outbound"] });
+  const seen: string[] = [];
+  const used = Buffer.alloc(4);
+  a.queue.process("ingress", async ({ lane, body }) => {
+    body.copy(used);
+    return [{ stage: "outbound", lane, body: used }];
+  });
+  a.queue.process("outbound", async ({ body }) => {
+    seen.push(body.toString());
+  });
+  const bodies = ["aaaa", "bbbb", "cccc", "dddd"];
+  await a.queue.enqueueMany(bodies.map((body) => ({ lane: "x", body })));
+  await expect.poll(() => seen).toEqual(bodies);
+});
+
+test("a handler that produces more than one commit takes has failed, and its message is not lost", async () => {
+  await using database = await createTestDatabase();
+  await using a = await startQueue(database.url, { stages: ["ingress", "outbound"], maxAttempts: 1 });
+  a.queue.process("ingress", async ({ lane }) =>
+    Array.from({ length: 125_000 }, () => ({ stage: "outbound", lane, body: "" })),
+  );
+  await a.queue.enqueue({ lane: "x", body: "one" });
+  await expect
+    .poll(async () => (await a.queue.deadLetters()).map(({ reason }) => reason))
+    .toEqual(["the handler returned 125000 messages, and 10000 are the most"]);
+});
+
+test("what is handed on to a lane gets its place, however much others send to it", async () => {
+  await using database = await createTestDatabase();
+  await using a = await startQueue(database.url, { stages: ["ingress", "outbound"] });
+  const arrived: string[] = [];
+  a.queue.process("ingress", async ({ body }) => [{ stage: "outbound", lane: "busy", body }]);
+  a.queue.process("outbound", async ({ body }) => {
+    if (body.toString().startsWith("handed")) arrived.push(body.toString());
+  });
+  let sending = true;
+  const senders = Array.from({ length: 6 }, async () => {
+    while (sending) await a.queue.enqueue({ lane: "busy", stage: "outbound", body: "sent" });
+  });
+  const handed = ["handed 1", "handed 2", "handed 3"];
+  await a.queue.enqueueMany(handed.map((body) => ({ lane: "x", body })));
+  await expect.poll(() => arrived).toEqual(handed);
+  sending = false;
+  await Promise.all(senders);
+});
+
+test.each(["repeatable read", "serializable"])(
+  "a database whose transactions are %s by default changes nothing for a queue",
+  async (isolation) => {
+    await using database = await createTestDatabase();
+    await withClient(database.url, async (client) => {
+      const { rows } = await client.query("select current_database() as name");
+      await client.query(`alter database "${rows[0].name}" set default_transaction_isolation = '${isolation}'`);
+    });
+    await using a = await startQueue(database.url, { batch: 4 });
+    const seen: string[] = [];
+    a.queue.process("ingress", async ({ lane, position }) => {
+      seen.push(`${lane} ${position}`);
+    });
+    const lanes = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    await Promise.all(Array.from({ length: 10 }, () => a.queue.enqueueMany(lanes.map((lane) => ({ lane, body: "" })))));
+    await expect.poll(() => seen.length).toBe(80);
+    expect(new Set(seen).size).toBe(80);
+    expect(JSON.stringify(a.log)).not.toContain("not known");
+  },
+);
 
 test("a delayed message waits at the head of its lane, costs no attempt, and hands its delay on to nobody", async () => {
   await using database = await createTestDatabase();

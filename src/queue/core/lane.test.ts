@@ -25,6 +25,7 @@ const lanes = fc
       readyAt: 0,
       appending: false,
       atRest: false,
+      held: false,
       ...held,
     }),
   );

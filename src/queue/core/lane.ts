@@ -19,6 +19,8 @@ export interface Lane {
   blocked: boolean;
   /** Some of it is claimed. */
   inFlight: boolean;
+  /** A handler that cannot be ended is still at work on it: nothing may run beside it, whatever the database says. */
+  held: boolean;
   /** An append to it is under way: the next one has to wait, or commits could overtake each other and leave a gap. */
   appending: boolean;
   /** The database says that a new leader need not look at it, or may come to say so: the next append has to wake it. */
@@ -27,7 +29,7 @@ export interface Lane {
 
 /** Whether its head could be handed out, were it not for the time. */
 export function hasWork(lane: Lane): boolean {
-  return lane.tail > lane.done && !lane.inFlight && !lane.paused && !lane.blocked;
+  return lane.tail > lane.done && !lane.inFlight && !lane.held && !lane.paused && !lane.blocked;
 }
 
 /** A head that was in flight in this many crashes may be what causes them: such lanes are worked on one at a time. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
+import { answered } from "./answered.js";
 import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
 
 /**
@@ -14,7 +15,7 @@ import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
 export async function fencedTransaction<Result>(
   pool: pg.Pool,
   quotedSchema: string,
-  { fence, key }: { readonly fence: FenceToken; readonly key: string },
+  { fence, key, own = false }: FencedBy,
   fn: (tx: pg.ClientBase) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect().catch((error: unknown) => {
@@ -27,8 +28,8 @@ export async function fencedTransaction<Result>(
   client.on("error", onError);
   try {
     const stamp = nextStamp(fence);
-    await begin(client, stamp);
-    const result = await fn(client);
+    await answered(client, begin(client, stamp, own));
+    const result = await (own ? answered(client, fn(client)) : fn(client));
     if (broken) {
       throw new HoldfastError(
         "DATABASE_AWAY",
@@ -36,11 +37,8 @@ export async function fencedTransaction<Result>(
       );
     }
     const { role, epoch } = fence;
-    await commit(
-      client,
-      `call ${quotedSchema}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}'); commit`,
-      fence,
-    );
+    const assertAndCommit = `call ${quotedSchema}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}'); commit`;
+    await answered(client, commit(client, assertAndCommit, fence));
     return result;
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME") broken = true;
@@ -50,6 +48,13 @@ export async function fencedTransaction<Result>(
     client.off("error", onError);
     client.release(broken);
   }
+}
+
+export interface FencedBy {
+  readonly fence: FenceToken;
+  readonly key: string;
+  /** Holdfast's own, and not a user's: it has a deadline, and an isolation level that is not the database's to choose. */
+  readonly own?: boolean;
 }
 
 const processNonce = randomBytes(8).toString("hex");
@@ -62,9 +67,9 @@ export function nextStamp({ role, epoch }: FenceToken): string {
 }
 
 /** Waited for before the function runs: were BEGIN to fail alone, what follows would commit by itself, unfenced. */
-async function begin(client: pg.ClientBase, stamp: string): Promise<void> {
+async function begin(client: pg.ClientBase, stamp: string, own: boolean): Promise<void> {
   try {
-    await client.query(`begin; set local holdfast.fence = '${stamp}'`);
+    await client.query(`begin${own ? " isolation level read committed" : ""}; set local holdfast.fence = '${stamp}'`);
   } catch (error) {
     throw toHoldfastError(error, "starting a fenced transaction");
   }

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { HoldfastError } from "../../errors.js";
-import type { FenceToken } from "../contract.js";
-import { commitError, nextStamp, rollback, rolledBack } from "./fence.js";
+import { answered } from "./answered.js";
+import { commitError, type FencedBy, nextStamp, rollback, rolledBack } from "./fence.js";
 import { toHoldfastError } from "./sql-errors.js";
 
 /** Statements that need no answer from one another. Their values are in their texts, so each has to be a literal. */
@@ -27,7 +27,7 @@ export interface MessageReply {
 export async function fencedMessage(
   pool: pg.Pool,
   quotedSchema: string,
-  { fence, key }: { readonly fence: FenceToken; readonly key: string },
+  { fence, key }: FencedBy,
   { statements, copyIn }: TransactionMessage,
 ): Promise<MessageReply> {
   const client = await pool.connect().catch((error: unknown) => {
@@ -36,7 +36,7 @@ export async function fencedMessage(
   const { role, epoch } = fence;
   const stamp = nextStamp(fence);
   const text = [
-    "begin",
+    "begin isolation level read committed",
     `set local holdfast.fence = '${stamp}'`,
     ...statements,
     `call ${quotedSchema}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}')`,
@@ -48,7 +48,7 @@ export async function fencedMessage(
   };
   client.on("error", onError);
   try {
-    const reply = await send(client, text, copyIn ?? null);
+    const reply = await answered(client, send(client, text, copyIn ?? null));
     if (reply.results.at(-1)?.command !== "COMMIT") throw rolledBack();
     return reply;
   } catch (error) {

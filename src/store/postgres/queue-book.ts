@@ -49,10 +49,11 @@ export class PostgresQueueBook implements QueueBook {
     return await this.fenced(fence, async (tx) => {
       const values = [queue, fence.role, fence.epoch.toString(), maxReclaims, own];
       const { rows } = await tx.query<{ found: RecoveryJson }>(this.sql.recover, values);
-      const { role, segment, lanes, reclaimed, quarantined } = (rows[0] as { found: RecoveryJson }).found;
+      const { role, segment, reclaimed, quarantined } = (rows[0] as { found: RecoveryJson }).found;
       if (role !== fence.role) throw ownedByAnother(queue, role, fence.role);
       const open = segment ?? (await openSegment(tx, this.sql.openSegment, queue));
-      return { segment: open, lanes: lanes.map(readLane), reclaimed, quarantined };
+      const busy = await tx.query<{ lane: LaneJson }>(this.sql.busyLanes, [queue]);
+      return { segment: open, lanes: busy.rows.map(({ lane }) => readLane(lane)), reclaimed, quarantined };
     });
   }
 
@@ -199,10 +200,18 @@ export class PostgresQueueBook implements QueueBook {
   }
 
   async dropSegments(fence: FenceToken, queue: string, closedForMs: number): Promise<readonly number[]> {
-    return await this.fenced(fence, async (tx) => {
-      const { rows } = await tx.query<{ dropped: number[] }>(this.sql.dropSegments, [queue, Math.ceil(closedForMs)]);
-      return rows[0]?.dropped ?? [];
-    });
+    const dropped: number[] = [];
+    for (;;) {
+      const segment = await this.fenced(fence, async (tx) => {
+        const { rows } = await tx.query<{ dropped: number | null }>(this.sql.dropSegments, [
+          queue,
+          Math.ceil(closedForMs),
+        ]);
+        return rows[0]?.dropped ?? null;
+      });
+      if (segment === null) return dropped;
+      dropped.push(segment);
+    }
   }
 }
 
@@ -244,7 +253,6 @@ const isLetterId = (id: string): boolean => /^\d{1,18}$/.test(id);
 interface RecoveryJson {
   readonly role: string;
   readonly segment: number | null;
-  readonly lanes: readonly LaneJson[];
   readonly reclaimed: number;
   readonly quarantined: number;
 }

@@ -9,6 +9,7 @@ export function queueStatements(schema: string) {
   const places = "unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(id, lane, position)";
   return {
     recover: `select ${schema}.recover_queue($1, $2, $3, $4, $5) as found`,
+    busyLanes: `select ${schema}.lane_view(l) as lane from ${schema}.lanes l where queue = $1 and busy order by id`,
     openSegment: `select ${schema}.open_segment($1) as segment`,
     dropSegments: `select ${schema}.drop_segments($1, $2) as dropped`,
 
@@ -17,6 +18,7 @@ export function queueStatements(schema: string) {
       with wanted as (select distinct * from unnest($2::text[], $3::text[]) w(stage, name)),
       made as (
         insert into ${schema}.lanes (queue, stage, name, done_segment) select $1, stage, name, $4 from wanted
+        order by stage, name
         on conflict (queue, stage, name) do nothing
         returning *
       ), woken as (
@@ -46,7 +48,8 @@ export function queueStatements(schema: string) {
     skip: `select ${schema}.skip_head($1, $2, $3) as answer`,
     steered: `select id::text from ${schema}.lanes where queue = $1 and steered`,
     takeSteered: `
-      update ${schema}.lanes l set steered = false, busy = true where id = any ($1)
+      update ${schema}.lanes l set steered = false, busy = true
+      where id in (select id from ${schema}.lanes where id = any ($1) order by id for update skip locked)
       returning ${schema}.lane_view(l) as lane`,
     lanes: `select ${schema}.lane_view(l) as lane from ${schema}.lanes l where queue = $1 order by stage, name`,
     peek: `

@@ -89,7 +89,8 @@ export class QueueTraffic {
 
   /** Answers with the lanes whose claim is another by now. Where something was produced, it is then as if nothing had been. */
   async settle(fence: FenceToken, settlements: readonly Settlement[], produced: AppendBatch | null) {
-    const told = literal(JSON.stringify(settlements.map(toRecord)));
+    // In the order of their ids, in which everybody locks lanes.
+    const told = literal(JSON.stringify([...settlements].sort((one, other) => one.lane - other.lane).map(toRecord)));
     const settle = `select ${this.schema}.settle_lanes(${told}, ${fence.epoch}, ${produced !== null}) as gone`;
     // Lost with the server, it is done again: delivery is at least once. What was produced is another matter.
     const appended =

@@ -119,7 +119,7 @@ function wrap(client: pg.Client, found: Found, ready: () => void, markEnded: () 
   };
 }
 
-export const streamOf = (client: pg.Client): Socket =>
+export const streamOf = (client: pg.ClientBase): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
 function destroy(client: pg.Client): void {

@@ -1,4 +1,3 @@
-import pg from "pg";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
 
 /**
@@ -28,7 +27,9 @@ export const sqlState = {
 } as const;
 
 export function sqlStateOf(error: unknown): string | null {
-  return error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null;
+  // By its shape: the pool may be the application's, from another copy of the driver.
+  const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
+  return typeof severity === "string" && typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : null;
 }
 
 const awayCodes = new Set([

@@ -91,7 +91,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.queueView = queueView(this.questions);
     this.queue = new PostgresQueueBook(
       this.questions,
-      (fence, fn) => this.transaction(fence, fn),
+      (fence, fn) => this.ownTransaction(fence, fn),
       (fence, message) => this.message(fence, message),
     );
     this.jobs = new PostgresJobBook(this.questions, (fence, message) => this.message(fence, message));
@@ -171,6 +171,12 @@ export class PostgresStore implements Store<pg.ClientBase> {
     return this.withFenceKey(fence.role, (key) => fencedTransaction(this.pool, this.schema, { fence, key }, fn));
   }
 
+  private ownTransaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    return this.withFenceKey(fence.role, (key) =>
+      fencedTransaction(this.pool, this.schema, { fence, key, own: true }, fn),
+    );
+  }
+
   /** The same, for what can be sent in one message. */
   private message(fence: FenceToken, message: TransactionMessage): Promise<MessageReply> {
     return this.withFenceKey(fence.role, (key) => fencedMessage(this.pool, this.schema, { fence, key }, message));
@@ -235,6 +241,7 @@ function openPool(options: PostgresStoreOptions): pg.Pool {
     ...options.connection,
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
+    keepAlive: true,
     // Longer than the time between two copies of the metrics, or each would cost the server a new session.
     idleTimeoutMillis: 30_000,
     application_name: applicationName("pool", options.node.incarnation, options.node.nodeId),
