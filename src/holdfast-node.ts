@@ -12,8 +12,9 @@ import { pathWarnings } from "./election/path-warnings.js";
 import type { RoleHandle } from "./election/role.js";
 import { RoleBook } from "./election/role-book.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
+import type { Crons } from "./jobs/crons.js";
 import { type Jobs, jobsRole } from "./jobs/jobs.js";
-import { jobsOf } from "./jobs/open-jobs.js";
+import { hasCrons, jobsRoomOf } from "./jobs/jobs-room.js";
 import { Drain } from "./lifecycle/drain.js";
 import { type BeatSignals, firstBeat } from "./lifecycle/first-beat.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
@@ -60,6 +61,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   readonly queues: Queues;
   /** Reads are anybody's; `createJobs` of `holdfast/jobs` opens them here. */
   readonly jobs: Jobs;
+  readonly crons: Crons;
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
@@ -100,11 +102,11 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     });
     this.membership = this.createMembership();
     const members = new ClusterMetrics(registry, prefix, () => this.membership.news.members);
-    const role = (): RoleHandle<Tx> => this.role(jobsRole);
     const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
-    const { jobs, metrics: jobMetrics } = jobsOf({ ...parts, book: store.jobs, role, trouble });
-    this.jobs = jobs;
-    this.metrics = [elections, members, queueMetrics, jobMetrics];
+    const room = jobsRoomOf({ ...parts, trouble, role: () => this.role(jobsRole) });
+    this.jobs = room.jobs;
+    this.crons = room.crons;
+    this.metrics = [elections, members, queueMetrics, ...room.metrics];
     this.draining = new Drain({
       work: this.work,
       clock,
@@ -130,6 +132,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
         node.elector.dispatch({ kind: "tick" });
       });
       if (signal?.aborted === true) throw new HoldfastError("CLOSED", "The start was called off.");
+      if (hasCrons(parts.config)) node.crons.open();
       return node;
     } catch (error) {
       await node.goodbye();

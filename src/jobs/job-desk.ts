@@ -100,6 +100,12 @@ export class JobDesk {
     return await polled;
   }
 
+  /** Jobs were submitted by another way than this desk: whoever waits may have one. */
+  stir(): void {
+    this.polls.stir();
+    this.changed.notify();
+  }
+
   /** Begins nothing any more: no work is handed out, and none is taken in. */
   drain(): void {
     this.draining = true;

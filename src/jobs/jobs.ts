@@ -94,6 +94,12 @@ export class Jobs {
     return this.desk?.desk.waiting ?? 0;
   }
 
+  /** A cron has submitted jobs: whoever waits here for one, or for events, looks again. */
+  stir(): void {
+    this.desk?.desk.stir();
+    this.events.wake();
+  }
+
   /** The epoch under which this node changes jobs; else NotLeaderError. */
   requireEpoch(stated?: bigint): bigint {
     return this.leading(stated).epoch;

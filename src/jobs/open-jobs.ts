@@ -16,7 +16,7 @@ export function jobsOf(parts: {
   readonly registry: Registry;
   readonly role: JobsParts["role"];
   readonly trouble: JobsParts["trouble"];
-}): { readonly jobs: Jobs; readonly metrics: { remove(): void } } {
+}): { readonly jobs: Jobs; readonly metrics: JobMetrics } {
   const { book, config, clock, registry } = parts;
   const reading = new JobCountsReading(clock, async () => await book.standing());
   const metrics = new JobMetrics(registry, config.metrics.prefix, async () => await reading.counts(jobs.isOpen));

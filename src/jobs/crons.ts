@@ -1,0 +1,168 @@
+import type { Gate } from "../election/gate.js";
+import type { LeaderTerm } from "../election/term.js";
+import { DrainingError, HoldfastError, NotLeaderError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
+import type { CronDefinition, CronRow, CronTick } from "../store/cron-contract.js";
+import type { FenceToken } from "../store/fence-token.js";
+import type { Page } from "../store/page.js";
+import { nextTick, openSchedule } from "./core/cron-schedule.js";
+import { jobOf } from "./cron-firing.js";
+import { CronTerm, type CronTermParts, isPassing } from "./cron-term.js";
+import { definitionOf, type NewCron } from "./new-cron.js";
+
+type CronsTerm = Pick<LeaderTerm<unknown>, "fence" | "signal">;
+
+interface CronsRole {
+  readonly name: string;
+  readonly gate: Pick<Gate, "requireLeader">;
+  lead(fn: (term: CronsTerm) => Promise<void>): unknown;
+}
+
+export interface CronsParts extends Omit<CronTermParts, "definitions"> {
+  /** Those of the node's settings. */
+  readonly stated: readonly NewCron[];
+  /** From the first call on, the node contends for it. */
+  readonly role: () => CronsRole;
+}
+
+/** A cron as it is shown. Times are milliseconds since 1970. */
+export interface SeenCron extends CronRow {
+  /** Null where it does not fire: paused, gone, or without a tick to come. */
+  readonly nextTick: number | null;
+}
+
+/** What a reply that was lost may cost the caller. */
+const patienceMs = 10_000;
+const pauseMs = 50;
+
+/**
+ * Jobs that are submitted by the clock. What there is can be seen on any node; what steers crons is the leader's, and throws
+ * NotLeaderError elsewhere. Crons come from the node's settings and from its program (`define`); they fire on the leader, if
+ * its own settings or program define them.
+ */
+export class Crons {
+  private readonly parts: CronsParts;
+  private readonly definitions = new Map<string, CronDefinition>();
+  private role: CronsRole | null = null;
+  private current: { readonly term: CronTerm; readonly fence: FenceToken; readonly signal: AbortSignal } | null = null;
+
+  constructor(parts: CronsParts) {
+    this.parts = parts;
+    for (const cron of parts.stated) this.add(definitionOf(cron, "settings"));
+  }
+
+  /** From here on this node contends for the crons' role, and fires them where it leads. Twice is once. */
+  open(): this {
+    if (this.role !== null) return this;
+    this.role = this.parts.role();
+    this.role.lead(async (term) => await this.lead(term));
+    return this;
+  }
+
+  /**
+   * A cron of this program. Every node that may lead defines it; the leader then fires it. Defined again under its name, it
+   * is changed. What the leader does not define does not fire.
+   */
+  define(cron: NewCron): this {
+    const definition = definitionOf(cron, "code");
+    if (this.definitions.get(definition.name)?.source === "settings") {
+      throw new HoldfastError(
+        "BAD_SETTINGS",
+        `Cron "${cron.name}" is in the settings already: give this one another name.`,
+      );
+    }
+    this.add(definition);
+    this.current?.term.redefine();
+    return this.open();
+  }
+
+  private add(definition: CronDefinition): void {
+    this.definitions.set(definition.name, definition);
+    this.parts.counts.known(definition.name);
+  }
+
+  async list(): Promise<readonly SeenCron[]> {
+    const { now, crons } = await this.parts.book.look();
+    return crons.map((cron) => ({ ...cron, nextTick: nextTickOf(cron, now) }));
+  }
+
+  /** What became of its ticks, newest first. */
+  async history(name: string, page: Page): Promise<readonly CronTick[]> {
+    return await this.parts.book.history(name, page);
+  }
+
+  /** A job now, beside the schedule, also of a cron that is paused. */
+  async trigger(name: string): Promise<{ readonly jobId: string }> {
+    const { book, settings, clock, submitted } = this.parts;
+    const { fence } = this.leading();
+    const { crons } = await book.look();
+    const cron = crons.find((each) => each.name === name);
+    if (cron === undefined) throw unknown(name);
+    const job = jobOf(cron, null, settings, clock.wall());
+    if (!(await this.known(() => book.trigger(fence, name, job)))) throw unknown(name);
+    submitted(1);
+    return { jobId: job.jobId };
+  }
+
+  async pause(name: string): Promise<SeenCron> {
+    return await this.setPaused(name, true);
+  }
+
+  /** It begins now: what fell into the pause is not made up for. */
+  async resume(name: string): Promise<SeenCron> {
+    return await this.setPaused(name, false);
+  }
+
+  private async setPaused(name: string, paused: boolean): Promise<SeenCron> {
+    const { fence, term } = this.leading();
+    if (!(await this.known(() => this.parts.book.setPaused(fence, name, paused)))) throw unknown(name);
+    term.wake();
+    const seen = (await this.list()).find((cron) => cron.name === name);
+    if (seen === undefined) throw unknown(name);
+    return seen;
+  }
+
+  /** Each of these can be asked for again: it is done once. */
+  private async known<Result>(ask: () => Promise<Result>): Promise<Result> {
+    const { clock } = this.parts;
+    const until = clock.mono() + patienceMs;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isPassing(error) || clock.mono() >= until) throw error;
+        await pause(clock, pauseMs);
+      }
+    }
+  }
+
+  private leading() {
+    const { current, role } = this;
+    if (role === null) throw new NotLeaderError("This node has not opened its crons.");
+    role.gate.requireLeader();
+    if (current === null || current.signal.aborted) throw new DrainingError();
+    return current;
+  }
+
+  private async lead({ fence, signal }: CronsTerm): Promise<void> {
+    const definitions = (): readonly CronDefinition[] => [...this.definitions.values()];
+    const term = new CronTerm({ ...this.parts, definitions }, fence, signal);
+    const current = { term, fence, signal };
+    this.current = current;
+    try {
+      await term.run();
+    } finally {
+      if (this.current === current) this.current = null;
+    }
+  }
+}
+
+function nextTickOf({ schedule, timeZone, paused, goneAt, lastTick }: CronRow, now: number): number | null {
+  if (paused || goneAt !== null) return null;
+  const opened = openSchedule(schedule, timeZone);
+  return opened.kind === "opened" ? nextTick(opened.schedule, Math.max(now, lastTick)) : null;
+}
+
+function unknown(name: string): HoldfastError {
+  return new HoldfastError("NOT_FOUND", `There is no cron "${name}".`);
+}
