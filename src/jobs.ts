@@ -1,4 +1,10 @@
 /** `holdfast/jobs`: jobs that agents take, with one leader who hands them out. */
+export { Agent } from "./jobs/agent/agent.js";
+export type { AgentLog } from "./jobs/agent/agent-log.js";
+export type { AgentCounts } from "./jobs/agent/agent-parts.js";
+export type { AgentOptions } from "./jobs/agent/agent-settings.js";
+export { FinalError, type Operation, type OperationContext, type Operations } from "./jobs/agent/operation.js";
+export { loadOperations } from "./jobs/agent/operations-folder.js";
 export type { Job, JobState, Json } from "./jobs/core/job.js";
 export { createJobs, type JobsNode } from "./jobs/create-jobs.js";
 export type { Jobs, ReportedResult } from "./jobs/jobs.js";

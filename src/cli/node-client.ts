@@ -1,4 +1,4 @@
-import { isLoopback } from "../config/loopback.js";
+import { mayFollow } from "../access/token-travel.js";
 import { type ErrorCode, errorCodes, HoldfastError } from "../errors.js";
 import { oneLine } from "./paint.js";
 import { UnreachedError, unansweredWithin, unreachedBy } from "./unreached.js";
@@ -30,8 +30,7 @@ export class NodeClient {
   }
 
   /**
-   * The same caller at another node of the cluster, whose address the cluster told. Null where the token must not go there:
-   * whoever can write an address into the registry must not be handed the tokens of those who read it.
+   * The same caller at another node of the cluster, whose address the cluster told. Null where the token must not go there.
    */
   at(url: string, timeoutMs = this.timeoutMs): NodeClient | null {
     if (this.token !== null && !mayFollow(this.url, url)) return null;
@@ -110,17 +109,6 @@ export class NodeClient {
       `What answers at ${this.url} is no Holdfast node (HTTP ${response.status}, ${oneLine(kind)}): check --url or HOLDFAST_URL.`,
     );
   }
-}
-
-/**
- * Whether a token that was given for one address may be sent to another: to the same origin; from one that is encrypted to
- * another that is; and within this machine.
- */
-function mayFollow(named: string, told: string): boolean {
-  if (!URL.canParse(told)) return false;
-  const [from, to] = [new URL(named), new URL(told)];
-  if (from.origin === to.origin || (from.protocol === "https:" && to.protocol === "https:")) return true;
-  return [from, to].every(({ protocol, hostname }) => protocol === "http:" && isLoopback(hostname));
 }
 
 function parse(text: string): object | undefined {

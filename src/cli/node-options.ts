@@ -28,12 +28,21 @@ export function withReadingOptions(command: Command): Command {
   return withNodeOptions(command).option("--json", "print the node's own answer");
 }
 
-/** A token is never an argument: every process of the machine could read it. */
 export function clientOf(cli: CommandLine, options: NodeOptions): NodeClient {
   const named = options.url ?? (cli.env.HOLDFAST_URL || usualUrl);
+  const url = addressOf(named, options.url === undefined ? "HOLDFAST_URL" : "--url");
+  return new NodeClient({ url, token: tokenOf(cli, options) });
+}
+
+/** Several nodes of one cluster, for what lasts longer than one of them. */
+export function addressesOf(cli: CommandLine, urls: readonly string[]): readonly string[] {
+  if (urls.length > 0) return urls.map((url) => addressOf(url, "--url"));
+  return (cli.env.HOLDFAST_URL || usualUrl).split(",").map((url) => addressOf(url.trim(), "HOLDFAST_URL"));
+}
+
+function addressOf(named: string, where: string): string {
   const url = URL.canParse(named) ? new URL(named) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
-    const where = options.url === undefined ? "HOLDFAST_URL" : "--url";
     throw new HoldfastError("USAGE", `${where} must be an address like ${usualUrl}.`);
   }
   if (url.username !== "" || url.password !== "") {
@@ -42,10 +51,11 @@ export function clientOf(cli: CommandLine, options: NodeOptions): NodeClient {
       "The address of a node carries no credentials: use HOLDFAST_TOKEN or --token-file.",
     );
   }
-  return new NodeClient({ url: `${url.origin}${url.pathname}`, token: tokenOf(cli, options) });
+  return `${url.origin}${url.pathname}`;
 }
 
-function tokenOf(cli: CommandLine, { tokenFile }: NodeOptions): string | null {
+/** A token is never an argument: every process of the machine could read it. */
+export function tokenOf(cli: CommandLine, { tokenFile }: Pick<NodeOptions, "tokenFile">): string | null {
   const token =
     tokenFile === undefined ? (cli.env.HOLDFAST_TOKEN ?? "").trim() : readToken(resolve(cli.cwd, tokenFile));
   if (token !== "" && !/^[\x21-\x7e]+$/.test(token)) {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { version } from "../version.js";
 import type { CommandLine } from "./command-line.js";
+import { agentCommand } from "./commands/agent.js";
 import { clusterCommand } from "./commands/cluster.js";
 import { configCommand } from "./commands/config.js";
 import { controllerCommand } from "./commands/controller.js";
@@ -24,6 +25,7 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(serveCommand(cli))
     .addCommand(superviseCommand(cli))
     .addCommand(controllerCommand(cli))
+    .addCommand(agentCommand(cli))
     .addCommand(migrateCommand(cli))
     .addCommand(clusterCommand(cli))
     .addCommand(nodeCommand(cli))
