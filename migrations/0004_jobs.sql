@@ -72,9 +72,10 @@ create table :"schema".jobs (
   progress json,
   result json,
   payload json not null
-) with (fillfactor = 70);
+) with (fillfactor = 55);
 create unique index jobs_key on :"schema".jobs (namespace, idempotency_key) where idempotency_key is not null;
-create index jobs_ready on :"schema".jobs (demand, priority desc, n) where ready;
+-- In the order in which they are handed out.
+create index jobs_ready on :"schema".jobs (demand, (3 - priority), n) where ready;
 create index jobs_waiting on :"schema".jobs (waits_until) where waits_until is not null;
 create index jobs_buried on :"schema".jobs (n) where buried;
 
@@ -183,7 +184,7 @@ $$;
 -- JSON as text. Answers with null where all are new; else with an array that has, in the place of each that is not, what
 -- there is under its id or its key.
 create function :"schema".submit_jobs(p_jobs json, p_demands json, p_epoch bigint) returns json
-language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_last bigint := :"schema".lock_events();
   v_now timestamptz := clock_timestamp();
@@ -233,7 +234,7 @@ begin
           select * from :"schema".jobs where job_id = x.job_id
           union all
           select * from :"schema".jobs where namespace = x.namespace and idempotency_key = x.idempotency_key
-        ) j limit 1)
+        ) j where j.n < v_n + x.i limit 1) -- Not what a later one of them has made.
       end order by x.i)
     from rows from (json_to_recordset(p_jobs) as (
       job_id text, namespace text, op text, payload text, idempotency_key text
@@ -257,7 +258,7 @@ $$;
 -- What agents say became of their jobs. Answers with the state of each that was accepted; for others, judged after those, an
 -- object that tells why not, or that it was accepted before. Of two for the same lease of a job, the later is marked `again`.
 create function :"schema".report_jobs(p_results json, p_epoch bigint) returns json
-language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_last bigint := :"schema".lock_events();
   v_now timestamptz := clock_timestamp();
@@ -336,7 +337,7 @@ $$;
 -- Ends attempts that nobody reported on, of jobs that are leased under this lease: `returned` costs no attempt, `lost` does,
 -- `cancelled` is for good. Answers with an object for each.
 create function :"schema".end_attempts(p_jobs bigint[], p_how text, p_error text, p_epoch bigint, p_lease_id text) returns json
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_last bigint := :"schema".lock_events();
   v_now timestamptz := clock_timestamp();
@@ -383,7 +384,7 @@ end
 $$;
 
 create function :"schema".renew_leases(p_renewals json, p_epoch bigint) returns json
-language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_order record;
   v_lease :"schema".job_leases;
@@ -418,7 +419,7 @@ end
 $$;
 
 create function :"schema".give_back_jobs(p_orders json, p_epoch bigint) returns json
-language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_order record;
   v_lease record;
@@ -443,7 +444,7 @@ end
 $$;
 
 create function :"schema".cancel_jobs(p_job_ids json, p_epoch bigint) returns json
-language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql strict set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_job_id text;
   v_job :"schema".jobs;
@@ -567,12 +568,15 @@ $$;
 -- Hands out what is ready, poll by poll: the first by priority and submission of all that the agent may take.
 create function :"schema".lease_jobs(p_leases json, p_epoch bigint) returns json
 language plpgsql strict
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
+set plan_cache_mode = force_generic_plan as $$
 declare
   v_order record;
   v_answer json;
   v_answers json[] := '{}';
   v_left boolean := true;
+  -- How far each demand has been handed out by this very transaction: what it took is not looked at again.
+  v_marks jsonb := '{}';
 begin
   for v_order in
     select * from json_to_recordset(p_leases) x(
@@ -580,8 +584,9 @@ begin
   loop
     v_answer := :"schema".leased_before(v_order.lease_id, v_order.agent);
     if v_answer is null and v_left then
-      v_answer := :"schema".lease_some(
-        v_order.lease_id, v_order.agent, v_order.namespace, v_order.capabilities, v_order.max_tasks, v_order.ttl_ms, p_epoch);
+      select p_answer, p_marks into v_answer, v_marks from :"schema".lease_some(
+        v_order.lease_id, v_order.agent, v_order.namespace, v_order.capabilities, v_order.max_tasks, v_order.ttl_ms, p_epoch,
+        v_marks);
       -- Nothing for this one; where there is nothing for anybody, the others need not look.
       v_left := v_answer is not null or exists (select from :"schema".jobs where ready);
     end if;
@@ -623,34 +628,39 @@ $$;
 
 create function :"schema".lease_some(
   p_lease_id text, p_agent text, p_namespace text, p_capabilities text[], p_most integer, p_ttl_ms double precision,
-  p_epoch bigint) returns json
+  p_epoch bigint, inout p_marks jsonb, out p_answer json)
 language plpgsql as $$
 declare
   v_last bigint := :"schema".lock_events();
   v_now timestamptz := clock_timestamp();
   v_until timestamptz := :"schema".after_ms(v_now, p_ttl_ms);
   v_tasks json;
+  v_marks jsonb;
 begin
+  -- The first of each demand that suits, and of those the first: so each is handed out from its head on, without a gap.
   with picked as (
     select j.n
     from :"schema".job_demands d cross join lateral (
-      select j.n, j.priority from :"schema".jobs j where j.demand = d.id and j.ready
-      order by j.priority desc, j.n limit p_most
+      select j.n, j.priority from :"schema".jobs j
+      where j.demand = d.id and j.ready
+        and (3 - j.priority, j.n) > (
+          coalesce((p_marks -> d.id::text ->> 0)::integer, -1), coalesce((p_marks -> d.id::text ->> 1)::bigint, 0))
+      order by 3 - j.priority, j.n limit p_most
     ) j
     where d.namespace = p_namespace and d.pinned_agent in ('', p_agent) and d.capabilities <@ p_capabilities
-    order by j.priority desc, j.n limit p_most
+    order by 3 - j.priority, j.n limit p_most
   ), taken as (
     update :"schema".jobs j set
       state = 'leased', ready = false, job_epoch = j.job_epoch + 1, attempts = j.attempts + 1, lease_id = p_lease_id,
       agent = p_agent, run_until = :"schema".after_ms(v_now, j.timeout_ms), progress = null, leader_epoch = p_epoch,
       updated_at = v_now
     from picked p where j.n = p.n
-    returning j.*
+    returning
+      j.n, j.priority, j.demand, j.run_until, :"schema".task_of(j) as task,
+      json_build_array(j.job_id, j.op, j.namespace, 'leased', j.job_epoch, p_agent) as told
   ), events as (
     insert into :"schema".events (id, number, at, leader_epoch, kind, data)
-    select
-      v_last + count(*), count(*), v_now, p_epoch, 'jobs',
-      json_agg(json_build_array(job_id, op, namespace, 'leased', job_epoch, p_agent) order by priority desc, n)
+    select v_last + count(*), count(*), v_now, p_epoch, 'jobs', json_agg(told order by priority desc, n)
     from taken having count(*) > 0
   ), made as (
     insert into :"schema".job_leases (lease_id, agent, leased_until, due_at, jobs, open, leader_epoch)
@@ -660,11 +670,17 @@ begin
     update :"schema".job_totals t set queued = t.queued - m.jobs, leased = t.leased + m.jobs
     from (select count(*) as jobs from taken) m where m.jobs > 0
   )
-  select json_agg(:"schema".task_of(t) order by priority desc, n) into v_tasks from taken t;
-  if v_tasks is null then
-    return null;
+  select
+    (select json_agg(task order by priority desc, n) from taken),
+    (
+      select jsonb_object_agg(m.demand, jsonb_build_array(3 - m.priority, m.n))
+      from (select distinct on (demand) demand, priority, n from taken order by demand, priority, n desc) m
+    )
+  into v_tasks, v_marks;
+  if v_tasks is not null then
+    p_marks := p_marks || v_marks;
+    p_answer := json_build_object('kind', 'leased', 'expires_at', :"schema".ms_since_1970(v_until), 'tasks', v_tasks);
   end if;
-  return json_build_object('kind', 'leased', 'expires_at', :"schema".ms_since_1970(v_until), 'tasks', v_tasks);
 end
 $$;
 
@@ -695,7 +711,7 @@ $$;
 
 -- What has waited long enough is ready; what was kept too long goes back, or is dead. Up to p_limit jobs and leases.
 create function :"schema".ripen_jobs(p_epoch bigint, p_limit integer) returns json
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz;
   v_ripened integer;
@@ -733,7 +749,7 @@ $$;
 create function :"schema".compact_jobs(
   p_states text[], p_jobs_ms double precision, p_events_ms double precision, p_agents_ms double precision, p_from bigint,
   p_limit integer) returns json
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_now timestamptz;
   v_jobs integer;

@@ -90,7 +90,7 @@ function renew(tables: MemoryJobTables, order: Renewal, epoch: bigint): RenewalA
     if (job !== undefined)
       Object.assign(job, { progress: copyOf(progress), leaderEpoch: epoch, updatedAt: tables.now() });
   }
-  lease.leasedUntil = tables.now() + order.ttlMs;
+  tables.extend(lease, tables.now() + order.ttlMs);
   return { kind: "renewed", expiresAt: lease.leasedUntil, jobIds: held.map(({ jobId }) => jobId) };
 }
 
@@ -201,7 +201,8 @@ function lease(tables: MemoryJobTables, order: LeaseOrder, epoch: bigint): Lease
     .slice(0, maxTasks);
   if (taken.length === 0) return { kind: "none" };
   const now = tables.now();
-  tables.leases.set(leaseId, { leaseId, agent, leasedUntil: now + ttlMs });
+  const made = { leaseId, agent, leasedUntil: now + ttlMs, dueAt: now + ttlMs };
+  tables.leases.set(leaseId, made);
   for (const job of taken) {
     const { attempts, jobEpoch, timeoutMs } = job;
     const counted = { attempts: attempts + 1, jobEpoch: jobEpoch + 1, progress: null };
@@ -209,6 +210,7 @@ function lease(tables: MemoryJobTables, order: LeaseOrder, epoch: bigint): Lease
     Object.assign(job, counted, held);
     tables.tellOf(job, agent, epoch);
   }
+  tables.extend(made, now + ttlMs);
   return { kind: "leased", leaseId, expiresAt: now + ttlMs, tasks: taken.map(taskOf) };
 }
 

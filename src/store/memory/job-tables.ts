@@ -14,6 +14,8 @@ export interface MemoryLease {
   readonly leaseId: string;
   readonly agent: string;
   leasedUntil: number;
+  /** When somebody has to look: never late, but early where a job that was due first is finished. */
+  dueAt: number;
 }
 
 export type MemoryAgent = { -readonly [Field in keyof Omit<Agent, "silentMs">]: Agent[Field] };
@@ -66,14 +68,15 @@ export class MemoryJobTables {
     for (const leaseId of this.leases.keys()) if (this.heldUnder(leaseId).length === 0) this.leases.delete(leaseId);
   }
 
-  /** When somebody has to look at the lease. */
-  dueAt({ leaseId, leasedUntil }: MemoryLease): number {
-    return Math.min(leasedUntil, ...this.heldUnder(leaseId).map(({ runUntil }) => runUntil ?? Infinity));
+  /** From now on it lasts until then, or until the first of its attempts has taken too long. */
+  extend(lease: MemoryLease, leasedUntil: number): void {
+    lease.leasedUntil = leasedUntil;
+    lease.dueAt = Math.min(leasedUntil, ...this.heldUnder(lease.leaseId).map(({ runUntil }) => runUntil ?? Infinity));
   }
 
   nextDueMs(): number | null {
     const waiting = [...this.jobs.values()].flatMap(({ waitsUntil }) => waitsUntil ?? []);
-    const due = Math.min(...waiting, ...[...this.leases.values()].map((lease) => this.dueAt(lease)));
+    const due = Math.min(...waiting, ...[...this.leases.values()].map(({ dueAt }) => dueAt));
     return due === Infinity ? null : Math.max(0, due - this.now());
   }
 
@@ -92,17 +95,17 @@ export class MemoryJobTables {
   loseLate(limit: number, epoch: bigint): { jobId: string; agent: string; state: JobState }[] {
     const now = this.now();
     const due = [...this.leases.values()]
-      .filter((lease) => this.dueAt(lease) <= now)
-      .sort((one, other) => this.dueAt(one) - this.dueAt(other))
+      .filter(({ dueAt }) => dueAt <= now)
+      .sort((one, other) => one.dueAt - other.dueAt)
       .slice(0, limit);
-    return due.flatMap(({ leaseId, leasedUntil, agent }) => {
-      const ranOut = leasedUntil <= now;
-      const late = this.heldUnder(leaseId).filter(({ runUntil }) => ranOut || (runUntil ?? Infinity) <= now);
-      return late.map((job) => {
-        const error = ranOut ? lostReason.lease : lostReason.timeout;
-        this.move(job, afterLoss(job), epoch, { error });
-        return { jobId: job.jobId, agent, state: job.state };
-      });
+    return due.flatMap((lease) => {
+      const ranOut = lease.leasedUntil <= now;
+      const late = this.heldUnder(lease.leaseId).filter(({ runUntil }) => ranOut || (runUntil ?? Infinity) <= now);
+      for (const job of late) {
+        this.move(job, afterLoss(job), epoch, { error: ranOut ? lostReason.lease : lostReason.timeout });
+      }
+      this.extend(lease, lease.leasedUntil);
+      return late.map(({ jobId, state }) => ({ jobId, agent: lease.agent, state }));
     });
   }
 }
