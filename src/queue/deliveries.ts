@@ -2,7 +2,7 @@ import { Signal } from "../lifecycle/signal.js";
 import { delayHeader, type Settlement, type StoredMessage } from "../store/queue-contract.js";
 import { type Incoming, incomingOf } from "./appender.js";
 import { headOutcome } from "./core/head-outcome.js";
-import { type Lane, shareOf } from "./core/lane.js";
+import { type Lane, sharesOf } from "./core/lane.js";
 import { HandlerSeat } from "./handler-runner.js";
 import type { LaneTable } from "./lane-table.js";
 import type { Message, Produced } from "./message.js";
@@ -113,10 +113,15 @@ export class Deliveries {
     const { book, fence, settings, handlers, clock } = this.parts;
     const { room } = this;
     if (room <= 0) return false;
-    const lanes = this.table.take(Math.min(room, this.widest), new Set(handlers.keys()));
+    const { batch, concurrency } = settings;
+    let shares: readonly number[] = [];
+    const lanes = this.table.take(Math.min(room, this.widest), new Set(handlers.keys()), (ready) => {
+      shares = sharesOf(ready, batch, concurrency);
+      return shares.length;
+    });
     if (lanes.length === 0) return false;
     const claim = this.parts.nextClaim();
-    const wishes = lanes.map((lane) => ({ lane: lane.id, limit: shareOf(lane, settings.batch, lanes.length) }));
+    const wishes = lanes.map(({ id }, index) => ({ lane: id, limit: shares[index] ?? 1 }));
     const claimedAt = clock.mono();
     const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });
     this.fit(found);

@@ -65,7 +65,11 @@ export class LaneTable {
    * Up to so many lanes of these stages that have work. Of those that are suspected of felling leaders, one at a time; and
    * one that has its last chance, alone.
    */
-  take(most: number, stages: ReadonlySet<string>): readonly Lane[] {
+  take(
+    most: number,
+    stages: ReadonlySet<string>,
+    howMany: (lanes: readonly Lane[]) => number = ({ length }) => length,
+  ): readonly Lane[] {
     this.wakeWaiting();
     if (this.alone?.inFlight === true) return [];
     this.alone = [...this.lastChances].find(({ stage }) => stages.has(stage)) ?? null;
@@ -78,15 +82,15 @@ export class LaneTable {
       if (!stages.has(lane.stage)) continue;
       if (isSuspect(lane, this.maxReclaims)) {
         if (suspects++ > 0) continue;
-        this.suspect = lane;
       }
       taken.push(lane);
     }
-    return this.hand(taken);
+    return this.hand(taken.slice(0, howMany(taken)));
   }
 
   private hand(taken: readonly Lane[]): readonly Lane[] {
     for (const lane of taken) {
+      if (isSuspect(lane, this.maxReclaims)) this.suspect = lane;
       this.ready.delete(lane);
       this.lastChances.delete(lane);
       lane.inFlight = true;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { carefulUntil, hasWork, isLastChance, isSuspect, type Lane, shareOf } from "./lane.js";
+import { carefulUntil, hasWork, isLastChance, isSuspect, type Lane, sharesOf } from "./lane.js";
 
 const lanes = fc
   .record({
@@ -31,6 +31,8 @@ const lanes = fc
   );
 const limits = fc.integer({ min: 1, max: 1_000 });
 const sizes = fc.integer({ min: 1, max: 10_000 });
+
+const sampleLane = fc.sample(lanes, 1)[0] as Lane;
 
 describe("a lane", () => {
   it("has work where something waits in it and nobody holds it", () => {
@@ -66,20 +68,39 @@ describe("a lane", () => {
         const careful = { ...lane, carefulUntil: carefulUntil(lane, maxReclaims, batch) };
         expect(careful.carefulUntil).toBeGreaterThanOrEqual(lane.carefulUntil);
         if (!isSuspect(lane, maxReclaims)) return;
-        expect(shareOf(careful, batch, count)).toBe(1);
-        expect(shareOf({ ...careful, done: lane.done + batch - 1 }, batch, count)).toBe(1);
+        expect(sharesOf([careful], batch, count)).toEqual([1]);
+        expect(sharesOf([{ ...careful, done: lane.done + batch - 1 }], batch, count)).toEqual([1]);
       }),
     );
   });
 
-  it("gets its share of a claim: one message at least, and all shares together no more than its size", () => {
+  it("gets its share of a claim: one message at least, and lanes are taken in turn until the claim has its size", () => {
     fc.assert(
-      fc.property(lanes, sizes, fc.integer({ min: 1, max: 20_000 }), (lane, batch, count) => {
-        const share = shareOf({ ...lane, carefulUntil: 0 }, batch, count);
-        expect(share).toBeGreaterThanOrEqual(1);
-        if (count <= batch) expect(share * count).toBeLessThanOrEqual(batch);
-        else expect(share).toBe(1);
+      fc.property(fc.array(lanes, { minLength: 1, maxLength: 50 }), sizes, sizes, (ready, batch, atOnce) => {
+        const shares = sharesOf(ready, batch, atOnce);
+        const found = shares.map((share, index) => {
+          const { tail = 0, done = 0 } = ready[index] ?? {};
+          return Math.min(share, tail - done);
+        });
+        const claimed = found.reduce((sum, count) => sum + count, 0);
+        expect(shares.every((share) => share >= 1 && share <= batch)).toBe(true);
+        // Nothing is taken that is not needed, and nothing is left that would have had room.
+        expect(claimed - (found.at(-1) ?? 0)).toBeLessThan(batch);
+        if (shares.length < ready.length) expect(claimed).toBeGreaterThanOrEqual(batch);
       }),
     );
+  });
+
+  it("is claimed whole where it is alone, and in equal shares where many are worked on at a time", () => {
+    const lane: Lane = { ...sampleLane, done: 0, tail: 10_000, carefulUntil: 0 };
+    expect(sharesOf([lane], 500, 16)).toEqual([500]);
+    expect(
+      sharesOf(
+        Array.from({ length: 32 }, () => lane),
+        500,
+        16,
+      ),
+    ).toEqual(Array.from({ length: 17 }, () => 31));
+    expect(sharesOf([lane, lane], 1, 16)).toEqual([1]);
   });
 });

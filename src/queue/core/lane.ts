@@ -49,7 +49,19 @@ export function carefulUntil(lane: Lane, maxReclaims: number, batch: number): nu
   return isSuspect(lane, maxReclaims) ? Math.max(lane.carefulUntil, lane.done + batch) : lane.carefulUntil;
 }
 
-/** How many messages of a lane to claim, so that a claim has its size whatever the number of lanes. */
-export function shareOf(lane: Lane, batch: number, lanes: number): number {
-  return lane.done < lane.carefulUntil ? 1 : Math.max(1, Math.floor(batch / Math.max(1, lanes)));
+/**
+ * How many messages to claim of each of these lanes, in their order, until a claim has its size; the lanes after that are left for
+ * the next one. Each gets the share of those that are worked on at a time: a lane is looked at as seldom as may be.
+ */
+export function sharesOf(lanes: readonly Lane[], batch: number, atOnce: number): readonly number[] {
+  const share = Math.max(1, Math.floor(batch / Math.max(1, Math.min(lanes.length, atOnce))));
+  const shares: number[] = [];
+  let claimed = 0;
+  for (const lane of lanes) {
+    if (claimed >= batch) break;
+    const most = lane.done < lane.carefulUntil ? 1 : share;
+    shares.push(most);
+    claimed += Math.min(most, lane.tail - lane.done);
+  }
+  return shares;
 }
