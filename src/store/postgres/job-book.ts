@@ -67,7 +67,7 @@ export class PostgresJobBook implements JobBook {
     const times = [jobsOlderThanMs, eventsOlderThanMs, agentsOlderThanMs].join(", ");
     return await this.write<Compaction>(
       fence,
-      `select ${this.questions.schema}.compact_jobs('{${states}}', ${times}, ${from}, ${limit}) as reply`,
+      `select ${this.questions.schema}.compact_jobs('{${states.join()}}', ${times}, ${from}, ${limit}) as reply`,
     );
   }
 

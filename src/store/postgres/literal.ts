@@ -1,10 +1,10 @@
 /**
  * A literal that nothing in it has to be escaped for: a long text is not gone through letter by letter. Its tag is one that
- * the text does not have.
+ * the text does not have, nor makes together with what follows it.
  */
 export function quoted(text: string): string {
   let tag = "$hf$";
-  for (let more = 0; text.includes(tag); more += 1) tag = `$hf${more}$`;
+  for (let more = 0; text.includes(tag) || text.endsWith(tag.slice(0, -1)); more += 1) tag = `$hf${more}$`;
   return `${tag}${text}${tag}`;
 }
 
