@@ -29,7 +29,7 @@ describe("[[crons]]", () => {
     ]);
   });
 
-  it.each(["0 2 * * *", "*/15 0 2 * * MON-FRI", "0 2 L * ?", "5,10 0-3 1 JAN #2"])(
+  it.each(["0 2 * * *", "*/15 0 2 * * MON-FRI", "0 2 L * ?", "5,10 0-3 1 JAN MON#2"])(
     "take the schedule %s",
     (schedule) => {
       const crons = [{ name: "a", op: "x", schedule }];
@@ -37,7 +37,18 @@ describe("[[crons]]", () => {
     },
   );
 
-  it.each(["0 2 * *", "0 0 2 * * * *", "", "daily", "0 2 * * $(rm)"])("refuse the schedule %j", (schedule) => {
+  it.each([
+    ["0 25 * * *", "Hour: 25 is not between 0 and 23."],
+    ["0 2 * * $(rm)", 'Day of the week: "$(RM)" is not understood.'],
+    ["0 0 30 2 *", "There is no such day in any year."],
+  ])("tell what is wrong with a field of the schedule %j", (schedule, hint) => {
+    const toml = `[[crons]]\nname = "a"\nop = "x"\nschedule = ${JSON.stringify(schedule)}`;
+    expect(refused(toml)).toBe(
+      `crons[0].schedule must be five or six fields like "0 2 * * *", not ${JSON.stringify(schedule)}. ${hint}`,
+    );
+  });
+
+  it.each(["0 2 * *", "0 0 2 * * * *", "", "daily"])("refuse the schedule %j", (schedule) => {
     const toml = `[[crons]]\nname = "a"\nop = "x"\nschedule = ${JSON.stringify(schedule)}`;
     expect(refused(toml)).toBe(
       `crons[0].schedule must be five or six fields like "0 2 * * *", not ${JSON.stringify(schedule)}.`,

@@ -1,25 +1,23 @@
+import { parseCron } from "../jobs/core/cron-expression.js";
 import { notifyTargets } from "./notify-target.js";
 import { duration, integer, matching, oneOf, required, type Setting } from "./setting.js";
 
 const name = (doc: string): Setting<string> =>
   required(matching("", /^[A-Za-z0-9_.-]{1,100}$/, '1 to 100 of the characters A-Z, a-z, 0-9, "_", "." and "-"', doc));
 
-/** Five or six fields. What they mean together the scheduler checks, when it plans the first tick. */
-const schedule = /^[0-9A-Za-z*,/#?+-]+( +[0-9A-Za-z*,/#?+-]+){4,5}$/;
-
 /** The columns of `[[crons]]`. */
 export const cronColumns = {
   name: name("Name of the cron, unique."),
-  schedule: required(
+  schedule: required(schedule("When it fires; a sixth field, in front, is seconds.")),
+  timeZone: timeZone("The zone that the schedule is read in."),
+  op: required(
     matching(
       "",
-      schedule,
-      'five or six fields like "0 2 * * *"',
-      "When it fires; a sixth field, in front, is seconds.",
+      /^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,199}$/,
+      '1 to 200 letters, digits and "_.:@/-" that begin with a letter or a digit',
+      "What the job does.",
     ),
   ),
-  timeZone: timeZone("The zone that the schedule is read in."),
-  op: required(matching("", /^(?=\S)[^\p{C}]{1,200}(?<=\S)$/u, "1 to 200 printable characters", "What the job does.")),
   payload: payload("What the job is given."),
   missed: oneOf(
     ["skip", "coalesce", "catch_up"],
@@ -39,6 +37,23 @@ export const alertColumns = {
   severity: oneOf(["info", "warning", "critical"], "How bad it is.", "warning"),
   notify: notifyTargets("Who is told. Slack and PagerDuty need their section in [notify]."),
 } as const;
+
+/** What is wrong with one of its fields is told after the sentence that all of them share. */
+function schedule(doc: string): Setting<string> {
+  const mustBe = 'five or six fields like "0 2 * * *"';
+  return {
+    ...matching("", /^/, mustBe, doc),
+    read: (given) => {
+      if (typeof given !== "string") return { mustBe };
+      const parsed = parseCron(given);
+      if (parsed.kind === "parsed") return { value: given };
+      const hasFields = /^\s*\S+(\s+\S+){4,5}\s*$/.test(given);
+      return hasFields ? { mustBe, hint: sentenceOf(parsed.reason) } : { mustBe };
+    },
+  };
+}
+
+const sentenceOf = (reason: string): string => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
 
 function timeZone(doc: string): Setting<string> {
   const mustBe = 'a time zone like "Europe/Berlin"';
