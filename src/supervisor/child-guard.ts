@@ -18,7 +18,11 @@ function guard(self: URL): void {
   const own = process.execArgv.indexOf(self.href);
   if (own > 0) process.execArgv.splice(own - 1, 2);
   const number = (name: string): number => Number(self.searchParams.get(name));
-  const data: WatchData = { supervisor: number("supervisor"), graceMs: number("grace_ms") };
+  const data: WatchData = {
+    supervisor: number("supervisor"),
+    graceMs: number("grace_ms"),
+    withGroup: self.searchParams.get("child") === "agent",
+  };
   const watch = new Worker(new URL("./orphan-watch.js", self), { workerData: data, execArgv: [], stdin: false });
   watch.unref();
   let isStopping = false;

@@ -17,6 +17,7 @@ const parts: PlanParts = {
   serviceConfig: "mine.toml",
   agentUrl: null,
   ops: "/srv/ops",
+  agentDrainMs: 3_000,
   stopMs: { controller: 50_000, agent: 5_000 },
 };
 const place = { nodeId: "a b", url: "http://a:7400" };
@@ -30,7 +31,10 @@ describe("the children of a node-controller", () => {
       silenceMs: 0,
     });
     expect(agentPlan(parts, place)).toMatchObject({
-      words: "/holdfast/main.js|agent|--url|http://a:7400|--name|a b-worker|--ops|/srv/ops".split("|"),
+      words:
+        "/holdfast/main.js|agent|--url|http://a:7400|--name|a b-worker|--ops|/srv/ops|--drain-timeout|3000ms".split(
+          "|",
+        ),
       graceMs: 5_000,
       silenceMs: 5_000,
     });

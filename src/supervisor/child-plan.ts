@@ -28,6 +28,8 @@ export interface PlanParts {
   readonly agentUrl: string | null;
   /** The directory with the operations that the agent runs. */
   readonly ops: string;
+  /** What its tasks get to end once it is told to stop; what it then needs to report is not in it. */
+  readonly agentDrainMs: number;
   readonly stopMs: Readonly<Record<ChildName, number>>;
 }
 
@@ -50,11 +52,12 @@ export function controllerPlan(parts: PlanParts): ChildPlan {
 
 /** The operations that an agent runs are anybody's code: the way into the database is kept from them. */
 export function agentPlan(parts: PlanParts, { nodeId, url }: Place): ChildPlan {
-  const { program, agentProgram, agentUrl, ops, cwd, stopMs } = parts;
+  const { program, agentProgram, agentUrl, ops, agentDrainMs, cwd, stopMs } = parts;
   const call = agentProgram === null ? [program, "agent"] : [agentProgram];
+  const where = ["--url", agentUrl ?? url, "--name", agentName(nodeId)];
   return {
     child: "agent",
-    words: [...call, "--url", agentUrl ?? url, "--name", agentName(nodeId), "--ops", ops],
+    words: [...call, ...where, "--ops", ops, "--drain-timeout", `${agentDrainMs}ms`],
     env: environmentOf(
       parts.env,
       (name) => !name.startsWith("HOLDFAST_") || name === "HOLDFAST_TOKEN" || name.startsWith("HOLDFAST_LOG_"),

@@ -37,6 +37,8 @@ export function startChild(plan: ChildPlan): RunningChild {
   const exited = new Promise<Exit & { readonly error?: Error }>((resolve) => {
     child.once("error", (error) => resolve({ code: null, signal: null, error }));
     child.once("exit", (code, signal) => {
+      // Also of an agent that ended by itself nothing works on.
+      if (plan.child === "agent" && child.pid !== undefined) killGroup(child.pid);
       void within(outputPatienceMs, closed).then(() => resolve({ code, signal }));
     });
   });
@@ -69,13 +71,14 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch (error) {
-    // Gone between the look and the signal.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    // Nobody of it is there, or, where a system says so in this way, nobody who is not dying already.
+    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }
 
-function guardUrl({ graceMs, silenceMs }: ChildPlan): string {
+function guardUrl({ child, graceMs, silenceMs }: ChildPlan): string {
   const url = new URL("./child-guard.js", import.meta.url);
+  url.searchParams.set("child", child);
   url.searchParams.set("supervisor", String(process.pid));
   url.searchParams.set("grace_ms", String(graceMs));
   url.searchParams.set("silence_ms", String(silenceMs));

@@ -5,6 +5,8 @@ export interface WatchData {
   /** The pid of the supervisor. */
   readonly supervisor: number;
   readonly graceMs: number;
+  /** What the process has started ends with it. */
+  readonly withGroup: boolean;
 }
 
 /** The main thread has been told to stop. */
@@ -13,13 +15,13 @@ export interface GuardOrder {
 }
 
 const lookMs = 1_000;
-const { supervisor, graceMs } = workerData as WatchData;
+const { supervisor, graceMs, withGroup } = workerData as WatchData;
 let isArmed = false;
 
 function arm(): void {
   if (isArmed) return;
   isArmed = true;
-  setTimeout(() => process.kill(process.pid, "SIGKILL"), graceMs);
+  setTimeout(() => process.kill(withGroup ? -process.pid : process.pid, "SIGKILL"), graceMs);
 }
 
 parentPort?.on("message", arm);

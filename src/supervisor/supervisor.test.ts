@@ -67,6 +67,7 @@ function supervised() {
       serviceConfig: null,
       agentUrl: null,
       ops: "/ops",
+      agentDrainMs: 3_000,
       stopMs: { controller: 20_000, agent: 5_000 },
     },
     start: (plan) => {

@@ -33,12 +33,14 @@ describe("two node-controllers", () => {
     await using first = await superviseIn(database, "first");
     await first.served.said("the controller is LEADER");
     const env = { HOLDFAST_TOKEN: "a-token-of-the-agent" };
-    await using second = await superviseIn(database, "second", { env });
+    await using second = await superviseIn(database, "second", { env, agent: "stubborn" });
 
     await second.served.said('"msg":"stand-in agent"');
     const called = second.lines.find(({ msg }) => msg === "stand-in agent") as LogLine;
     expect(called).toMatchObject({ child: "agent", token: "a-token-of-the-agent" });
-    expect(called.words).toEqual(["--url", second.served.url, "--name", "second-worker", "--ops", second.directory]);
+    expect(called.words?.join(" ")).toBe(
+      `--url ${second.served.url} --name second-worker --ops ${second.directory} --drain-timeout 1000ms`,
+    );
     // Neither the database's address nor any other setting is for the code that an agent runs.
     expect(called.settings).toEqual(["HOLDFAST_LOG_FORMAT", "HOLDFAST_TOKEN"]);
     expect(await roleOf(second.served)).toMatchObject({ role: "STANDBY", leader_id: "first" });
@@ -48,6 +50,9 @@ describe("two node-controllers", () => {
     process.kill(first.pidOf("controller"), "SIGKILL");
     await second.served.said("the agent stops: the controller is LEADER");
     expect(await comes(() => !isUp(agent, second))).toBe(true);
+    await second.served.said("the agent did not stop within 3 s: killed");
+    // What it had started is gone with it: only the node-controller and the controller are there.
+    expect(await comes(() => second.processes.length === 2)).toBe(true);
     // The one that was killed is back, as a standby, and has the agent now.
     await first.served.said("the agent starts");
     expect(first.starts("controller")).toHaveLength(2);
@@ -66,7 +71,7 @@ describe("two node-controllers", () => {
       await using standby = await superviseIn(database, "standby", { agent: "stubborn" });
       await standby.served.said('"msg":"stand-in agent"');
       for (const each of [standby, leader]) {
-        expect(each.processes.length).toBe(each === leader ? 2 : 3);
+        expect(each.processes.length).toBe(each === leader ? 2 : 4);
         each.served.kill("SIGKILL");
         expect(await comes(() => each.processes.length === 0)).toBe(true);
       }
@@ -99,9 +104,12 @@ describe("a node-controller beside a leader", () => {
   };
 
   it("starts each child again that is killed", patience, async () => {
-    await using supervisor = await follower("mended");
+    await using supervisor = await follower("mended", "stubborn");
     process.kill(supervisor.pidOf("agent"), "SIGKILL");
     expect(await comes(() => supervisor.starts("agent").length === 2)).toBe(true);
+    // What the first agent had started is not left: this is itself, the controller, and the second agent with its own.
+    await supervisor.served.said("the agent ended (SIGKILL)");
+    expect(await comes(() => supervisor.processes.length === 4)).toBe(true);
     expect(supervisor.starts("controller")).toHaveLength(1);
 
     const [controller, agent] = [supervisor.pidOf("controller"), supervisor.pidOf("agent")];
@@ -145,6 +153,18 @@ describe("a node-controller beside a leader", () => {
     expect(await supervisor.served.exited).toEqual({ code: 1, signal: null });
     expect(supervisor.served.output).toContain("second signal (SIGTERM): stopping at once");
     expect(supervisor.processes).toEqual([]);
+  });
+
+  it("logs an error that got past everybody, stops both children, and exits with 1", patience, async () => {
+    const throwing = 'process.on("SIGUSR2",()=>{throw/**/new/**/Error("boom")})';
+    const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(throwing)}` };
+    await using supervisor = await superviseIn(database, "thrower", { env, settings: { "cluster.promotable": false } });
+    await supervisor.served.said('"msg":"stand-in agent"');
+    supervisor.served.kill("SIGUSR2");
+    expect(await supervisor.served.exited).toEqual({ code: 1, signal: null });
+    expect(supervisor.served.output).toContain("boom");
+    expect(supervisor.processes).toEqual([]);
+    expect(await statusOf(database, "thrower")).toBe("left");
   });
 
   it("reports a crash loop, tries again ever more slowly, and goes on serving", patience, async () => {

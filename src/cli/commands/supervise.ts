@@ -23,8 +23,10 @@ const program = fileURLToPath(new URL("../main.js", import.meta.url));
 
 /** Beside its own drain a controller takes up to 15 s to release, leave and close; it gets a little more than that. */
 const controllerSlackMs = 20_000;
-/** An agent is never killed sooner: it has to give back what it works on. */
-const leastAgentStopMs = 1_000;
+/** The tasks of an agent get at least so long to end. */
+const leastAgentDrainMs = 1_000;
+/** Then it reports what is done, and gives the rest back. */
+const agentSlackMs = 2_000;
 
 export function superviseCommand(cli: CommandLine): Command {
   return new Command("supervise")
@@ -50,7 +52,7 @@ async function supervise(cli: CommandLine, options: SuperviseOptions): Promise<n
   const { config, sources } = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
   checkServing(config);
   const settings = settingsOf(config);
-  const plans = plansOf(cli, options, settings);
+  const plans = plansOf(cli, options, config);
   const paint = paintFor(cli.stdout, cli.env);
   const pretty = Object.hasOwn(sources, "log.format") ? config.log.format === "pretty" : cli.stdout.isTTY;
   const log = createLog(config, { output: cli.stdout, pretty, paint });
@@ -88,7 +90,7 @@ function settingsOf({ supervisor, shutdown, jobs }: Config): SupervisorSettings 
     moonlight: supervisor.moonlight,
     stopMs: {
       controller: shutdown.drainTimeoutSeconds * 1000 + controllerSlackMs,
-      agent: Math.max(leastAgentStopMs, jobs.drainGraceSeconds * 1000),
+      agent: agentDrainMs({ jobs }) + agentSlackMs,
     },
     backoff: { firstMs: 250, capMs: 30_000 },
     healthyMs: 30_000,
@@ -96,9 +98,13 @@ function settingsOf({ supervisor, shutdown, jobs }: Config): SupervisorSettings 
   };
 }
 
-function plansOf(cli: CommandLine, options: SuperviseOptions, { moonlight, stopMs }: SupervisorSettings): PlanParts {
+function agentDrainMs({ jobs }: Pick<Config, "jobs">): number {
+  return Math.max(leastAgentDrainMs, Math.round(jobs.drainGraceSeconds * 1000));
+}
+
+function plansOf(cli: CommandLine, options: SuperviseOptions, config: Config): PlanParts {
   const { ops, agentProgram } = options;
-  if (moonlight && ops === undefined) {
+  if (config.supervisor.moonlight && ops === undefined) {
     throw new HoldfastError(
       "USAGE",
       "supervisor.moonlight = true needs --ops DIR: the operations that the agent runs.",
@@ -116,7 +122,8 @@ function plansOf(cli: CommandLine, options: SuperviseOptions, { moonlight, stopM
     serviceConfig: options.serviceConfig ?? null,
     agentUrl: options.agentUrl === undefined ? null : checkUrl(options.agentUrl),
     ops: directory,
-    stopMs,
+    agentDrainMs: agentDrainMs(config),
+    stopMs: settingsOf(config).stopMs,
   };
 }
 
