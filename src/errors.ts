@@ -25,6 +25,8 @@ const catalogue = {
   NO_LEADER: { status: 409, exit: 3 },
   /** The node that was asked did not do it, and says why. */
   REFUSED: { status: 409, exit: 1 },
+  /** The agent was deleted, and has not registered anew. */
+  AGENT_DELETED: { status: 410, exit: 1 },
   /** A setting is missing, unknown, of the wrong kind, or breaks an invariant. */
   BAD_SETTINGS: { status: 400, exit: 2 },
   /** The database cannot be reached. */

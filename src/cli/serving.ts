@@ -4,6 +4,7 @@ import type { Config } from "../config/config.js";
 import { publicUrlOf } from "../config/serving.js";
 import { HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
+import { createJobs } from "../jobs/create-jobs.js";
 import { within } from "../lifecycle/within.js";
 import { type PostgresTransaction, startNode } from "../node.js";
 import { type RunningServer, startServer } from "../server/serve.js";
@@ -50,6 +51,7 @@ async function serveUntil(
   let server: RunningServer | null = null;
   try {
     if (contends(config)) node.role(config.primaryRole);
+    if (handsOutJobs(config)) createJobs(node);
     server = await startServer(node);
   } catch (error) {
     await node.close();
@@ -95,6 +97,11 @@ function withPublicUrl(config: Config): Config {
 function contends({ cluster, primaryRole }: Config): boolean {
   if (!cluster.leaderElection.enabled) return false;
   return primaryRole !== "scheduler" || cluster.roles.includes("scheduler");
+}
+
+/** The scheduler's room is the jobs'. */
+function handsOutJobs({ cluster }: Config): boolean {
+  return cluster.leaderElection.enabled && cluster.roles.includes("scheduler");
 }
 
 /** Not ready and no new work; what is under way ends; the roles are given up; the node leaves; and only then the port closes. */

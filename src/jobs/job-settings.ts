@@ -11,6 +11,9 @@ export interface JobSettings {
   readonly drainGraceMs: number;
 }
 
+/** How long an agent may be silent before it is shown as stale, and as dead. An agent beats every 15 s unless told otherwise. */
+export const agentSilence = { staleMs: 45_000, deadMs: 120_000 } as const;
+
 const longestBackoffMs = 300_000;
 
 /** From the settings of the node. */

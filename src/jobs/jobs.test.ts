@@ -79,7 +79,7 @@ describe("the jobs of a node", () => {
     const other = await cluster.start();
     await leased(scene);
     expect(await other.jobs.book.job("job")).toMatchObject({ state: "leased" });
-    await expect(other.jobs.submit([{ op: "x" }])).rejects.toMatchObject({ code: "NOT_LEADER" });
+    await expect(other.jobs.submit([{ op: "x" }])).rejects.toMatchObject({ code: "REFUSED" });
     const standby = createJobs(other);
     await settled(Promise.resolve());
     await expect(standby.submit([{ op: "x" }])).rejects.toMatchObject({ code: "NOT_LEADER" });

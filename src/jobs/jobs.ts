@@ -10,6 +10,7 @@ import { EventFeed } from "./event-feed.js";
 import { JobDesk } from "./job-desk.js";
 import type { JobSettings } from "./job-settings.js";
 import { finishedJob } from "./job-wait.js";
+import { LeaseHolders } from "./lease-holders.js";
 import type { LeaseWish } from "./lease-polls.js";
 import { checkJson, type NewJob, submissionOf } from "./new-job.js";
 
@@ -66,6 +67,7 @@ export class Jobs {
   readonly events: EventFeed;
   readonly settings: JobSettings;
   private readonly parts: JobsParts;
+  private readonly holders = new LeaseHolders();
   private role: JobsRole | null = null;
   private desk: { readonly desk: JobDesk; readonly epoch: bigint } | null = null;
 
@@ -120,9 +122,17 @@ export class Jobs {
     return answers;
   }
 
+  /** Who was given this lease, as far as this node remembers: null where it was long ago, or another leader. */
+  holderOf(leaseId: string): string | null {
+    return this.holders.of(leaseId);
+  }
+
   /** Waits for work, `waitMs` at most; the signal says that nobody hears the answer any more. */
   async lease(wish: LeaseWish, waitMs: number, signal: AbortSignal, leaderEpoch?: bigint): Promise<LeaseAnswer> {
-    return await this.leading(leaderEpoch).desk.lease(wish, waitMs, signal);
+    const { desk } = this.leading(leaderEpoch);
+    const answer = await desk.lease(wish, waitMs, signal);
+    if (answer.kind === "leased") this.holders.remember(answer.leaseId, wish.agent);
+    return answer;
   }
 
   async renew(
@@ -196,9 +206,13 @@ export class Jobs {
 
   private leading(stated?: bigint): { readonly desk: JobDesk; readonly epoch: bigint } {
     const { desk: leading, role } = this;
-    if (leading === null || role === null) {
-      role?.gate.requireLeader();
-      throw new NotLeaderError(`This node has not opened the jobs of role "${jobsRole}".`, { role: jobsRole });
+    if (role === null) {
+      const way = "call createJobs of holdfast/jobs in it, or ask another node";
+      throw new HoldfastError("REFUSED", `The process of this node has not opened the jobs: ${way}.`);
+    }
+    if (leading === null) {
+      role.gate.requireLeader();
+      throw new NotLeaderError("The jobs are being opened by their new leader: try again.", { role: jobsRole });
     }
     // Also passes while the role is being given up: the desk knows what it still takes.
     role.gate.ensureEpoch(leading.epoch);

@@ -38,7 +38,8 @@ export async function finishAudit(
 ): Promise<void> {
   const { access, log } = node;
   const refused = reply.statusCode === 403;
-  if (!isAudited(request) || (request.routeOptions.url === undefined && !refused)) return;
+  const isIntruder = refused && request.caller !== null && isMutating(request.method);
+  if (!isIntruder && (!isAudited(request) || request.routeOptions.url === undefined)) return;
   const outcome = String(reply.statusCode);
   const recorded = async (): Promise<void> => {
     const line = request.auditLine ?? (await access.beginAudit(entryOf(request)));
@@ -52,7 +53,7 @@ export async function finishAudit(
 }
 
 function isAudited({ caller, method, routeOptions }: FastifyRequest): boolean {
-  return caller !== null && (isMutating(method) || routeOptions.config.audited === true);
+  return caller !== null && (routeOptions.config.audited ?? isMutating(method));
 }
 
 function entryOf(request: FastifyRequest): AuditEntry {

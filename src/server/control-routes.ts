@@ -5,6 +5,7 @@ import type { Asking } from "../membership/cluster-view.js";
 import { requestSchema, showRequest } from "./cluster-answers.js";
 import { toDatabase } from "./database-wait.js";
 import { exactly, noBody, nodeName, roleName } from "./fields.js";
+import { hangUpOf } from "./hang-up.js";
 import { limits as defaults, type Limits } from "./limits.js";
 import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
@@ -79,10 +80,3 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
   );
   await Promise.resolve();
 };
-
-/** Aborted when nobody is left to hear the answer. */
-function hangUpOf({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once("close", () => gone.abort());
-  return gone.signal;
-}

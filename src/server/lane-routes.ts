@@ -60,8 +60,10 @@ export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
           response: { 200: laneSchema },
         },
       },
-      async ({ params, query }) => {
+      async (request) => {
+        const { params, query } = request;
         const { queue, stage, lane } = await read(onlyLane(queues.view, { ...params, ...query }));
+        request.auditTarget = `${queue}/${stage}/${lane}`;
         await toDatabase(node, limits.databaseWaitMs, () => queues[act](queue, { stage, lane }));
         return showLane(await read(onlyLane(queues.view, { queue, stage, lane })));
       },

@@ -31,6 +31,8 @@ export const limits = {
   /** How long a control waits for the other node, unless the caller says otherwise, and at the most. */
   controlWaitMs: 10_000,
   maxControlWaitMs: 60_000,
+  /** How long an agent may wait for work, and anybody for a job. */
+  maxPollMs: 120_000,
   pageSize: 100,
   maxPageSize: 1_000,
 } as const;

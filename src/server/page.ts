@@ -37,6 +37,11 @@ export function databasePage({ limit = limits.pageSize, cursor }: PageQuery): { 
   return { limit: limit + 1, before: cursor };
 }
 
+/** For what the database pages by itself, and says where it goes on. */
+export function exactPage({ limit = limits.pageSize, cursor }: PageQuery): { limit: number; before?: string } {
+  return { ...databasePage(cursor === undefined ? {} : { cursor }), limit };
+}
+
 export function firstOf<Row extends { readonly id: string }, Item>(
   { limit = limits.pageSize }: PageQuery,
   rows: readonly Row[],

@@ -8,7 +8,10 @@ export type RouteRight = Permission | "anonymous";
 declare module "fastify" {
   interface FastifyContextConfig {
     readonly permission?: RouteRight;
-    /** Each call is a line in the audit, also where it changes nothing: who looked is worth knowing. */
+    /**
+     * true: each call is a line in the audit, also where it changes nothing: who looked is worth knowing. false: only those that
+     * are refused for want of a right; for what machines do all day, and what leaves its trace elsewhere.
+     */
     readonly audited?: boolean;
     /** Only ends work that the leader gave out: a leader that drains still takes it, for as long as its gate is open. */
     readonly endsWork?: boolean;

@@ -196,7 +196,7 @@ describe("POST /queue/lanes/{lane}/pause, resume and skip", () => {
     await using served = serve(node);
     await served.app.inject({ method: "POST", url: "/queue/lanes/a/pause", headers });
     expect(node.auditRows).toMatchObject([
-      { actor: "operator-token", action: "POST /queue/lanes/:lane/pause", target: "a", outcome: "200" },
+      { actor: "operator-token", action: "POST /queue/lanes/:lane/pause", target: "orders/ingress/a", outcome: "200" },
     ]);
     node.access.beginAudit = awayAtOnce;
     const answer = await served.app.inject({ method: "POST", url: "/queue/lanes/a/resume", headers });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createJobs } from "../../src/jobs.js";
 import { createServer } from "../../src/server/serve.js";
 import { createTestCluster } from "../../src/testing.js";
 
@@ -23,7 +24,7 @@ async function startPair() {
 describe("the API of real nodes", () => {
   it("tells the leader from the standby, in every form", async () => {
     await using pair = await startPair();
-    const { a, b, atA, atB } = pair;
+    const { cluster, a, b, atA, atB } = pair;
     expect((await atA.inject({ url: "/cluster/status" })).json()).toMatchObject({ role: "primary", is_leader: true });
     expect((await atB.inject({ url: "/cluster/status" })).json()).toMatchObject({ role: "standby", is_leader: false });
     const expected = { leader_id: a.id, leader_url: "http://a:1", leader_epoch: 1 };
@@ -42,7 +43,16 @@ describe("the API of real nodes", () => {
     expect((await atB.inject({ url: "/ready" })).statusCode).toBe(200);
     const refused = await atB.inject({ method: "POST", url: "/v1/jobs" });
     expect(refused.json()).toEqual({ error: "NOT_LEADER", ...expected, node_id: b.id, role: "STANDBY" });
-    expect((await atA.inject({ method: "POST", url: "/v1/jobs" })).statusCode).toBe(404);
+    const unopened = await atA.inject({ method: "POST", url: "/v1/jobs", payload: { op: "x" } });
+    expect(unopened.json()).toMatchObject({
+      error: "REFUSED",
+      message: expect.stringContaining("createJobs") as string,
+    });
+    createJobs(a);
+    const submitting = atA.inject({ method: "POST", url: "/v1/jobs", payload: { op: "x", job_id: "j" } });
+    await cluster.clock.advance(10);
+    expect((await submitting).json()).toMatchObject({ job_id: "j", leader_epoch: 1 });
+    expect((await atB.inject({ url: "/v1/jobs/j" })).json()).toMatchObject({ state: "queued" });
   });
 
   it("hands a role over when a standby is asked to make the leader step down", async () => {

@@ -9,6 +9,8 @@ import { type ConfigOptions, resolveConfig } from "../../src/config/config.js";
 import { systemClock } from "../../src/election/clock.js";
 import { epochOf, type NodeId } from "../../src/election/core/names.js";
 import { HoldfastError } from "../../src/errors.js";
+import { jobSettingsOf } from "../../src/jobs/job-settings.js";
+import { Jobs } from "../../src/jobs/jobs.js";
 import { InFlightWork } from "../../src/lifecycle/in-flight.js";
 import type { Asking, ClusterView, RoleLease } from "../../src/membership/cluster-view.js";
 import type { NodeLoad, NodeRow } from "../../src/membership/node-row.js";
@@ -17,10 +19,13 @@ import { usualDefaults } from "../../src/queue/queue-defaults.js";
 import { Queues } from "../../src/queue/queues.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { AccessBook, Transition } from "../../src/store/contract.js";
+import { MemoryJobBook } from "../../src/store/memory/job-book.js";
+import { MemoryJobTables } from "../../src/store/memory/job-tables.js";
 import { MemoryQueueBook } from "../../src/store/memory/queue-book.js";
 import { MemoryQueueTables } from "../../src/store/memory/queue-tables.js";
 import { memoryQueueView } from "../../src/store/memory/queue-view.js";
 import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
+import { jobFence } from "../support/job-scene.js";
 
 type Writeable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
 
@@ -29,12 +34,20 @@ export class StandInNode implements ServedNode {
   readonly id: string;
   readonly config: ServedNode["config"];
   readonly registry = new Registry();
+  /** Aborted, its desk gives up the jobs. */
+  readonly stopping = new AbortController();
   readonly work = new InFlightWork();
   readonly access: Access;
   readonly cluster: ClusterView;
   /** What its queues hold; the test fills them. */
   readonly queueTables = new MemoryQueueTables(() => Date.now());
   readonly queues = this.openQueues();
+  /** What its jobs are; this node hands them out under epoch 7. */
+  readonly jobTables = new MemoryJobTables(
+    () => Date.now(),
+    () => "g",
+  );
+  readonly jobs: Jobs;
   readonly log: ServedNode["log"];
   configVersion = 7;
 
@@ -63,6 +76,7 @@ export class StandInNode implements ServedNode {
     this.access = new Access(this.book(), systemClock);
     this.cluster = this.view();
     this.stand("LEADER");
+    this.jobs = this.openJobs();
   }
 
   /** Of the primary role, or of the one named. */
@@ -131,6 +145,24 @@ export class StandInNode implements ServedNode {
       clock: systemClock,
       defaults: usualDefaults,
     });
+  }
+
+  private openJobs(): Jobs {
+    const book = new MemoryJobBook(this.jobTables, async (_fence, fn) => {
+      await fn({ onCommit: (effect) => effect() });
+    });
+    return new Jobs({
+      book: this.troubled(book),
+      settings: jobSettingsOf(resolveConfig({}, true)),
+      clock: systemClock,
+      random: () => 0.5,
+      role: () => ({
+        gate: { requireLeader: () => ({ epoch: 7n, holder: "node-a" }), ensureEpoch: () => undefined },
+        lead: (fn) => void fn({ fence: jobFence, signal: this.stopping.signal }),
+      }),
+      counts: { submitted: () => undefined, staleResults: () => undefined },
+      trouble: () => undefined,
+    }).open();
   }
 
   /** The same, as far away as the database. */

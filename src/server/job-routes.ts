@@ -1,0 +1,127 @@
+import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import Type, { type Static } from "typebox";
+import { fromDatabase, toDatabase } from "./database-wait.js";
+import { exactly, noQuery } from "./fields.js";
+import { hangUpOf } from "./hang-up.js";
+import {
+  agentName,
+  bigOf,
+  foundJob,
+  jobId,
+  jobSchema,
+  jobState,
+  momentOf,
+  namespaceName,
+  newJobOf,
+  newJobSchema,
+  newJobsSchema,
+  opName,
+  showJob,
+  showSubmitted,
+  submittedSchema,
+  takenBy,
+} from "./job-answers.js";
+import { limits as defaults, type Limits } from "./limits.js";
+import { oneOrMany } from "./one-or-many.js";
+import { exactPage, pageQuery, pageSchema } from "./page.js";
+import type { ServedNode } from "./served-node.js";
+
+const params = exactly({ id: jobId });
+const submission = oneOrMany("jobs", newJobSchema, newJobsSchema);
+const tags = ["jobs"];
+
+/** Jobs: every node shows them, and the leader of `scheduler` takes them in and changes them. */
+export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+  const { node, limits } = options;
+  const { jobs } = node;
+  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
+    node.work.run(async () => await toDatabase(node, limits.databaseWaitMs, write));
+
+  app.post<{ Body: Static<typeof newJobSchema> | Static<typeof newJobsSchema> }>(
+    "/v1/jobs",
+    {
+      // The job itself, and the event that tells of it, say what was submitted.
+      config: { permission: "jobs:write", audited: false },
+      bodyLimit: limits.maxBodyBytes,
+      validatorCompiler: submission.compile,
+      schema: {
+        tags,
+        summary: "Submits a job, or up to 500 as { jobs }. 200 where it was there already",
+        querystring: noQuery,
+        body: submission.body,
+        response: { 200: submittedSchema, 201: submittedSchema },
+      },
+    },
+    async ({ body }, reply) => {
+      const epoch = jobs.requireEpoch(bigOf(body.leader_epoch));
+      const many = "jobs" in body ? body.jobs : null;
+      for (const one of many ?? []) jobs.requireEpoch(bigOf(one.leader_epoch));
+      const given = (many ?? [body as Static<typeof newJobSchema>]).map(newJobOf);
+      const answers = await change(async () => await jobs.submit(given, epoch));
+      reply.code(answers.some(({ kind }) => kind === "created") ? 201 : 200);
+      const shown = answers.map((answer) => {
+        const taken = takenBy(answer);
+        if (taken === null) return showSubmitted(answer, epoch);
+        if (many === null) throw taken;
+        return { job_id: answer.jobId, error: taken.code, message: taken.message };
+      });
+      return many === null ? (shown[0] ?? {}) : { jobs: shown };
+    },
+  );
+
+  app.get(
+    "/v1/jobs",
+    {
+      config: { permission: "monitoring:read" },
+      schema: {
+        tags,
+        summary: "Jobs, newest first. A page may hold fewer than asked for while there are more",
+        querystring: exactly({
+          state: Type.Optional(jobState),
+          op: Type.Optional(opName),
+          namespace: Type.Optional(namespaceName),
+          agent: Type.Optional(agentName),
+          since: Type.Optional(
+            Type.String({ maxLength: 40, description: "Submitted at or after this: seconds since 1970, or ISO 8601" }),
+          ),
+          ...pageQuery,
+        }),
+        response: { 200: pageSchema(jobSchema) },
+      },
+    },
+    async ({ query }) => {
+      const { state, op, namespace, agent, since } = query;
+      const filter = {
+        ...(state === undefined ? {} : { state }),
+        ...(op === undefined ? {} : { op }),
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(agent === undefined ? {} : { agent }),
+        ...(since === undefined ? {} : { since: momentOf("since", since).getTime() }),
+      };
+      const page = await read(jobs.book.jobs(filter, exactPage(query)));
+      return { items: page.jobs.map(showJob), next_cursor: page.next };
+    },
+  );
+
+  app.get(
+    "/v1/jobs/:id",
+    {
+      config: { permission: "monitoring:read" },
+      schema: {
+        tags,
+        summary: "One job; with wait_ms when it is finished, or as it is after so long",
+        params,
+        querystring: exactly({
+          wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: defaults.maxPollMs })),
+        }),
+        response: { 200: jobSchema },
+      },
+    },
+    async ({ params: { id }, query: { wait_ms: waitMs = 0 } }, reply) => {
+      const waiting = jobs.wait(id, waitMs, hangUpOf(reply));
+      return showJob(foundJob(id, await fromDatabase(waitMs + limits.databaseWaitMs, waiting)));
+    },
+  );
+  await Promise.resolve();
+};

@@ -1,0 +1,190 @@
+import Type, { type Static } from "typebox";
+import { HoldfastError, StaleEpochError } from "../errors.js";
+import type { Json } from "../jobs/core/job.js";
+import type { ReportedResult } from "../jobs/jobs.js";
+import { jobLimits } from "../jobs/new-job.js";
+import type { LeaseAnswer, ResultAnswer } from "../store/job-orders.js";
+import { errorAnswer } from "./error-answer.js";
+import { epoch, exactly, secondsOf, time } from "./fields.js";
+import { agentName, capabilityNames, jobId, jobState, mostAtOnce, namespaceName, statedEpoch } from "./job-answers.js";
+import { limits } from "./limits.js";
+import type { GuardedNode } from "./role-headers.js";
+
+/** What the work of agents looks like from outside. */
+
+export const leaseId = Type.String({ minLength: 1, maxLength: 200, description: "A lease's id" });
+const jobEpoch = Type.Integer({ minimum: 0, description: "Raised by every lease of the job" });
+
+export const leaseWishSchema = exactly({
+  agent: agentName,
+  namespace: Type.Optional(namespaceName),
+  capabilities: Type.Optional(capabilityNames),
+  max_tasks: Type.Optional(Type.Integer({ minimum: 1, maximum: 64, description: "1 by default" })),
+  timeout_ms: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: limits.maxPollMs, description: "How long to wait for work; 30000 by default" }),
+  ),
+  leader_epoch: Type.Optional(statedEpoch),
+});
+
+export const leaseSchema = exactly({
+  lease_id: Type.String(),
+  leader_epoch: epoch,
+  expires_at: time,
+  ttl_ms: Type.Integer({ description: "How long the agent may be silent: renew before" }),
+  tasks: Type.Array(
+    exactly({
+      job_id: Type.String(),
+      job_epoch: jobEpoch,
+      op: Type.String(),
+      payload: Type.Unknown(),
+      namespace: Type.String(),
+      attempt: Type.Integer(),
+      max_attempts: Type.Integer(),
+      timeout_ms: Type.Integer({ description: "How long this attempt may take, however often it is renewed" }),
+    }),
+  ),
+});
+
+export const renewalSchema = exactly({
+  agent: Type.Optional(agentName),
+  progress: Type.Optional(
+    Type.Array(exactly({ job_id: jobId, progress: Type.Unknown() }), {
+      maxItems: 64,
+      description: "How far the tasks are",
+    }),
+  ),
+  leader_epoch: Type.Optional(statedEpoch),
+});
+
+export const renewedSchema = exactly({
+  lease_id: Type.String(),
+  leader_epoch: epoch,
+  expires_at: time,
+  ttl_ms: Type.Integer(),
+  job_ids: Type.Array(Type.String(), { description: "What is still leased under it: the rest is another's, or over" }),
+});
+
+export const giveBackSchema = exactly({
+  agent: Type.Optional(agentName),
+  job_ids: Type.Optional(Type.Array(jobId, { maxItems: 64, description: "All of them where none is named" })),
+  leader_epoch: Type.Optional(statedEpoch),
+});
+
+export const givenBackSchema = exactly({ lease_id: Type.String(), job_ids: Type.Array(Type.String()) });
+
+export const resultSchema = exactly({
+  lease_id: leaseId,
+  job_id: jobId,
+  job_epoch: jobEpoch,
+  agent: Type.Optional(agentName),
+  leader_epoch: Type.Optional(statedEpoch),
+  status: Type.Enum(["succeeded", "failed"]),
+  result: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.String({ maxLength: jobLimits.payloadBytes })),
+  retry: Type.Optional(Type.Boolean({ description: "false: failed for good, whatever attempts are left" })),
+});
+
+export const resultsSchema = exactly({
+  results: Type.Array(resultSchema, { minItems: 1, maxItems: mostAtOnce }),
+  agent: Type.Optional(agentName),
+  leader_epoch: Type.Optional(statedEpoch),
+});
+
+const acceptedFields = {
+  job_id: Type.Optional(Type.String()),
+  job_epoch: Type.Optional(jobEpoch),
+  state: Type.Optional(jobState),
+  repeated: Type.Optional(Type.Boolean({ description: "It was accepted before, and changed nothing now" })),
+};
+
+/** One result has the first four; many have `results`, each with the four or with its error. */
+export const acceptedSchema = exactly({
+  ...acceptedFields,
+  results: Type.Optional(
+    Type.Array(
+      exactly({
+        ...acceptedFields,
+        error: Type.Optional(Type.String()),
+        message: Type.Optional(Type.String()),
+        alias: Type.Optional(Type.String()),
+        field: Type.Optional(Type.String()),
+        expected: Type.Optional(Type.Integer()),
+        got: Type.Optional(Type.Integer()),
+      }),
+    ),
+  ),
+});
+
+export type ResultBody = Static<typeof resultSchema>;
+type Leased = Extract<LeaseAnswer, { kind: "leased" }>;
+
+export function showLease({ leaseId: id, expiresAt, tasks }: Leased, leaderEpoch: bigint, ttlMs: number) {
+  return {
+    lease_id: id,
+    leader_epoch: Number(leaderEpoch),
+    expires_at: secondsOf(expiresAt),
+    ttl_ms: ttlMs,
+    tasks: tasks.map((task) => ({
+      job_id: task.jobId,
+      job_epoch: task.jobEpoch,
+      op: task.op,
+      payload: task.payload,
+      namespace: task.namespace,
+      attempt: task.attempt,
+      max_attempts: task.maxAttempts,
+      timeout_ms: task.timeoutMs,
+    })),
+  };
+}
+
+export function reportedOf(body: ResultBody, agent: string): ReportedResult {
+  const { lease_id, job_id, job_epoch, status, result, error, retry } = body;
+  const told = { leaseId: lease_id, jobId: job_id, jobEpoch: job_epoch, agent };
+  if (status === "succeeded") return { ...told, outcome: { status, result: (result ?? null) as Json } };
+  return { ...told, outcome: { status, error: error ?? "it failed, and did not say why", retry: retry ?? true } };
+}
+
+export function showResult({ job_id, job_epoch }: ResultBody, answer: ResultAnswer) {
+  const failure = refusalOf({ job_id, job_epoch }, answer);
+  if (failure !== null) throw failure;
+  const { state, repeated } = answer as Extract<ResultAnswer, { kind: "accepted" }>;
+  return { job_id, job_epoch, state, repeated };
+}
+
+/** The same as one of many: what would be a status of its own is said in its place. */
+export function showResultOfMany(node: GuardedNode, body: ResultBody, answer: ResultAnswer) {
+  const { job_id, job_epoch } = body;
+  const failure = refusalOf(body, answer);
+  return failure === null
+    ? showResult(body, answer)
+    : { job_id, job_epoch, ...(errorAnswer(failure, node)?.body ?? { error: failure.code }) };
+}
+
+function refusalOf(
+  { job_id, job_epoch }: Pick<ResultBody, "job_id" | "job_epoch">,
+  answer: ResultAnswer,
+): HoldfastError | null {
+  switch (answer.kind) {
+    case "accepted":
+      return null;
+    case "unknown":
+      return new HoldfastError("NOT_FOUND", `There is no job "${job_id}".`);
+    case "foreign":
+      return foreignLease();
+    case "stale":
+      return new StaleEpochError(`The lease of job "${job_id}" under epoch ${job_epoch} is gone.`, {
+        details: { field: "job_epoch", expected: answer.expected, got: job_epoch },
+      });
+  }
+}
+
+export const foreignLease = (): HoldfastError => new HoldfastError("FORBIDDEN", "This lease is another agent's.");
+
+export const unknownLease = (id: string): HoldfastError =>
+  new HoldfastError("NOT_FOUND", `There is no lease "${id}": it has run out, or all its tasks are finished.`);
+
+export const deletedAgent = (agent: string): HoldfastError =>
+  new HoldfastError(
+    "AGENT_DELETED",
+    `Agent "${agent}" was deleted: it gets no work until it registers anew, by a heartbeat with "registers": true.`,
+  );

@@ -1,0 +1,144 @@
+import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import type { FastifyReply } from "fastify";
+import Type from "typebox";
+import { HoldfastError } from "../errors.js";
+import { agentOf, requireAgent } from "./bound-agent.js";
+import { toDatabase } from "./database-wait.js";
+import { exactly, noQuery, secondsOf } from "./fields.js";
+import { hangUpOf } from "./hang-up.js";
+import { bigOf } from "./job-answers.js";
+import {
+  deletedAgent,
+  foreignLease,
+  giveBackSchema,
+  givenBackSchema,
+  leaseId,
+  leaseSchema,
+  leaseWishSchema,
+  renewalSchema,
+  renewedSchema,
+  showLease,
+  unknownLease,
+} from "./lease-answers.js";
+import type { Limits } from "./limits.js";
+import type { ServedNode } from "./served-node.js";
+import { withoutBodyIsEmpty } from "./validator.js";
+
+const params = exactly({ id: leaseId });
+const tags = ["agents"];
+const usualPollMs = 30_000;
+
+/** What agents do all day, at the leader of `scheduler`. None of it is audited: the jobs and their events tell it. */
+export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+  const { node, limits } = options;
+  const { jobs } = node;
+  const begins = { permission: "agent", audited: false } as const;
+  const ends = { ...begins, endsWork: true } as const;
+  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
+    toDatabase(node, limits.databaseWaitMs, write);
+
+  /** Whose lease it is, where the caller need not say: a token that is bound says it, and this leader knows those it gave. */
+  const holderOf = (bound: string | null, stated: string | undefined, id: string): string => {
+    const known = bound ?? stated ?? jobs.holderOf(id);
+    if (known !== null) return known;
+    throw new HoldfastError("INVALID_REQUEST", "agent is missing: this token is no agent's, so it has to be said.", {
+      details: { problems: [{ field: "agent", problem: "is missing" }] },
+    });
+  };
+
+  app.post(
+    "/v1/leases",
+    {
+      config: begins,
+      schema: {
+        tags,
+        summary: "Waits for work and leases it: 200 with tasks, 204 where none came in time",
+        querystring: noQuery,
+        body: leaseWishSchema,
+        response: { 200: leaseSchema, 204: Type.Null({ description: "No work came" }) },
+      },
+    },
+    async ({ body, caller }, reply) => {
+      const agent = requireAgent(caller, body.agent);
+      const leaderEpoch = jobs.requireEpoch(bigOf(body.leader_epoch));
+      const { namespace = "default", capabilities = [], max_tasks: maxTasks = 1, timeout_ms: waitMs } = body;
+      const wish = { agent, namespace, capabilities: [...new Set(capabilities)], maxTasks };
+      const lease = await jobs.lease(wish, waitMs ?? usualPollMs, hangUpOf(reply));
+      if (lease.kind === "deleted") throw deletedAgent(agent);
+      if (lease.kind !== "leased") return await reply.code(204).send(null);
+      giveBackUnheard(node, reply, agent, lease.leaseId);
+      return showLease(lease, leaderEpoch, jobs.settings.leaseTtlMs);
+    },
+  );
+
+  app.post(
+    "/v1/leases/:id/renew",
+    {
+      config: ends,
+      bodyLimit: limits.maxBodyBytes,
+      preValidation: withoutBodyIsEmpty,
+      schema: {
+        tags,
+        summary: "The agent still works on it, and says how far it is",
+        params,
+        querystring: noQuery,
+        body: renewalSchema,
+        response: { 200: renewedSchema },
+      },
+    },
+    async ({ params: { id }, body, caller }) => {
+      if (body.agent !== undefined) requireAgent(caller, body.agent);
+      const leaderEpoch = jobs.requireEpoch(bigOf(body.leader_epoch));
+      const agent = holderOf(agentOf(caller), body.agent, id);
+      const progress = (body.progress ?? []).map((one) => ({ jobId: one.job_id, progress: one.progress as never }));
+      const answer = await change(async () => await jobs.renew(agent, id, progress));
+      if (answer.kind === "unknown") throw unknownLease(id);
+      if (answer.kind === "foreign") throw foreignLease();
+      return {
+        lease_id: id,
+        leader_epoch: Number(leaderEpoch),
+        expires_at: secondsOf(answer.expiresAt),
+        ttl_ms: jobs.settings.leaseTtlMs,
+        job_ids: [...answer.jobIds],
+      };
+    },
+  );
+
+  app.post(
+    "/v1/leases/:id/give-back",
+    {
+      config: ends,
+      preValidation: withoutBodyIsEmpty,
+      schema: {
+        tags,
+        summary: "The agent will not finish these: they go to others, and it cost no attempt",
+        params,
+        querystring: noQuery,
+        body: giveBackSchema,
+        response: { 200: givenBackSchema },
+      },
+    },
+    async ({ params: { id }, body, caller }) => {
+      if (body.agent !== undefined) requireAgent(caller, body.agent);
+      jobs.requireEpoch(bigOf(body.leader_epoch));
+      const agent = holderOf(agentOf(caller), body.agent, id);
+      const given = await change(async () => await jobs.giveBack(agent, id, body.job_ids ?? null));
+      return { lease_id: id, job_ids: [...given] };
+    },
+  );
+  await Promise.resolve();
+};
+
+/** Work that was leased to a connection that broke before it had all of the answer: others get it, and it cost no attempt. */
+function giveBackUnheard({ jobs, log }: ServedNode, { raw }: FastifyReply, agent: string, id: string): void {
+  let isHeard = false;
+  raw.once("finish", () => {
+    isHeard = true;
+  });
+  raw.once("close", () => {
+    if (isHeard) return;
+    jobs.giveBack(agent, id, null).catch((error: unknown) => {
+      log.debug({ err: error }, "what an agent did not hear of could not be given back: its lease runs out");
+    });
+  });
+}
