@@ -166,11 +166,19 @@ export class Queue {
   }
 
   async peek(lane: LaneName, limit = 10): Promise<readonly MessageHead[]> {
+    if (!isCount(limit)) throw new HoldfastError("INVALID_REQUEST", `limit must be from 1 to ${mostShown}.`);
     const row = (await this.lanes()).find((one) => one.stage === lane.stage && one.lane === lane.lane);
     return row === undefined ? [] : await this.book.peek(row.id, limit);
   }
 
   async deadLetters(page: Page = { limit: 100 }): Promise<readonly DeadLetter[]> {
+    const { limit, before } = page;
+    if (!isCount(limit) || (before !== undefined && !/^\d{1,18}$/.test(String(before)))) {
+      throw new HoldfastError(
+        "INVALID_REQUEST",
+        `limit must be from 1 to ${mostShown}, and before the id of a dead letter.`,
+      );
+    }
     return await this.book.deadLetters(this.name, page);
   }
 
@@ -243,6 +251,9 @@ export class Queue {
     failure.signal.throwIfAborted();
   }
 }
+
+const mostShown = 1_000;
+const isCount = (limit: number): boolean => Number.isInteger(limit) && limit >= 1 && limit <= mostShown;
 
 function inDoubt(queue: string, cause: unknown): HoldfastError {
   const message = `It is not known what was last written to queue "${queue}": the role is given up, and the next leader knows.`;

@@ -191,6 +191,9 @@ test("what cannot be a queue, a handler, a lane or a message is refused with the
   expect(() => createQueue(node, {} as never)).toThrow("it needs options, and a name among them");
   expect(() => createQueue(node, { name: "b", polcy: "block" } as never)).toThrow('Did you mean "policy"?');
   expect(() => queue.process("ingress", "x" as never)).toThrow("A handler is a function, or made by workerHandler().");
+  await expect(queue.deadLetters({ limit: -1 })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  await expect(queue.deadLetters({ limit: 1, before: "abc" })).rejects.toMatchObject({ code: "INVALID_REQUEST" });
+  await expect(queue.peek({ stage: "ingress", lane: "x" }, 0)).rejects.toMatchObject({ code: "INVALID_REQUEST" });
   await expect(queue.pause("x" as never)).rejects.toThrow("{ stage, lane }");
   await expect(queue.enqueueMany({} as never)).rejects.toThrow("Give an array of messages.");
   for (const [message, reason] of [
