@@ -67,7 +67,9 @@ export class JobLedger {
   }
 
   lease(maxTasks: number): { readonly lease_id: string } | null {
-    const taken = [...this.jobs.values()].filter(({ state }) => state === "queued").slice(0, maxTasks);
+    const isReady = ({ state, leased_until: until }: LedgerJob): boolean =>
+      state === "queued" || (state === "leased" && until <= Date.now());
+    const taken = [...this.jobs.values()].filter(isReady).slice(0, maxTasks);
     if (taken.length === 0) return null;
     const lease_id = randomUUID();
     for (const job of taken) {

@@ -25,6 +25,7 @@ export interface Heard {
 
 type Deed = { readonly status: number; readonly body?: object | null };
 
+const lookMs = 500;
 const notFound: Deed = { status: 404, body: { error: "NOT_FOUND", message: "There is nothing here." } };
 
 /** A node's HTTP for agents without a node, over jobs in memory; and everything can go wrong with it. */
@@ -43,9 +44,9 @@ export class StandInLeader implements AsyncDisposable {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  static async start(ledger = new JobLedger()): Promise<StandInLeader> {
+  static async start(ledger = new JobLedger(), port = 0): Promise<StandInLeader> {
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     const leader = new StandInLeader(server, ledger);
     server.on("request", (request, response) => {
       leader.serve(request, response).catch(() => request.destroy());
@@ -131,7 +132,8 @@ export class StandInLeader implements AsyncDisposable {
           ledger.waiting.delete(wake);
           resolve();
         };
-        const timer = setTimeout(wake, leftMs);
+        // Leases also run out, and nobody tells of that.
+        const timer = setTimeout(wake, Math.min(leftMs, lookMs));
         response.once("close", wake);
         ledger.waiting.add(wake);
       });
