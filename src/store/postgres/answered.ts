@@ -8,8 +8,12 @@ const longestMs = 30_000;
  * Waits for an answer, but not for ever: a wire that fell silent tells nobody, and whoever waits for it would neither go on nor
  * give up. After so long the connection is cut, upon which whatever is under way on it fails.
  */
-export async function answered<Result>(client: pg.ClientBase, asked: Promise<Result>): Promise<Result> {
-  const late = setTimeout(() => streamOf(client).destroy(new Error(`no answer within ${longestMs} ms`)), longestMs);
+export async function answered<Result>(
+  client: pg.ClientBase,
+  asked: Promise<Result>,
+  withinMs: number = longestMs,
+): Promise<Result> {
+  const late = setTimeout(() => streamOf(client).destroy(new Error(`no answer within ${withinMs} ms`)), withinMs);
   try {
     return await asked;
   } finally {
