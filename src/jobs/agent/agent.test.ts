@@ -420,6 +420,7 @@ describe("an agent that stops", () => {
     const job = leader.ledger.submit("wait");
     const { agent, running } = startAgent(leader, { operations: { wait: operation }, concurrency: 2 });
     await until(() => begun.length === 1);
+    await until(() => leader.ledger.waiting.size === 1);
     const stopping = agent.stop();
     await until(() => leader.ledger.waiting.size === 0);
     leader.ledger.submit("wait");
