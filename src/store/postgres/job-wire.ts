@@ -4,7 +4,7 @@ import { quoted, storable } from "./literal.js";
 
 /** How orders travel: grouped by kind, an argument of `apply_jobs` for each kind that there is, as JSON. */
 
-export const argumentOf = {
+const argumentOf = {
   result: "p_results",
   renew: "p_renewals",
   give_back: "p_give_backs",
