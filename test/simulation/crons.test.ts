@@ -10,12 +10,15 @@ import { type Sabotage, simulateYear } from "./crons/simulated-year.js";
 const years = Math.max(2, Math.round(Number(process.env.HOLDFAST_SEEDS ?? 2_000) / 1_000));
 
 describe("a simulated year of crons", () => {
+  let firstTrace = "";
+
   it(`loses no tick and doubles none, by each policy's own rule, over ${years} years of 200 failovers each`, {
     timeout: 600_000,
   }, () => {
     const happened = new Map<string, number>();
     for (let seed = 1; seed <= years; seed += 1) {
       const outcome = simulateYear(seed);
+      if (seed === 1) firstTrace = outcome.trace;
       expect({ seed, breach: outcome.breach }).toEqual({ seed, breach: null });
       for (const [what, times] of outcome.happened) happened.set(what, (happened.get(what) ?? 0) + times);
     }
@@ -36,7 +39,8 @@ describe("a simulated year of crons", () => {
   });
 
   it("goes the same way when it is run again", { timeout: 120_000 }, () => {
-    expect(simulateYear(3).trace).toBe(simulateYear(3).trace);
+    const before = firstTrace === "" ? simulateYear(1).trace : firstTrace;
+    expect(simulateYear(1).trace).toBe(before);
   });
 });
 

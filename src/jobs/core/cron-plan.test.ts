@@ -63,6 +63,38 @@ describe("what is due", () => {
     ]);
   });
 
+  it("is found at once also where a time of many ticks ended long ago", () => {
+    const springSeconds = schedule("* * * * 1-5 *");
+    const lastOfMay = Date.parse("2026-05-31T23:59:59Z");
+    const started = performance.now();
+    const december = Date.parse("2026-12-10T00:00:00Z");
+    expect(marksOf({ kind: "catch_up", max: 2 }, Date.parse("2025-12-10T00:00:00Z"), december, springSeconds)).toEqual([
+      { tick: lastOfMay - 1_000, kind: "fired", missed: mostCounted },
+      { tick: lastOfMay, kind: "fired", missed: 0 },
+    ]);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it("are the newest ones, wherever the last look was", () => {
+    const text = fc.constantFrom("* * * * 6 *", "*/11 3 * * * *", "0 0 1 * *", "*/5 * 2-4 * * SUN");
+    fc.assert(
+      fc.property(
+        text,
+        fc.integer({ min: 1, max: 40 * 24 * 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        (expression, minutes, max) => {
+          const of = schedule(expression);
+          const ticks: number[] = [];
+          const since = noon - minutes * minuteMs;
+          for (let tick = nextTick(of, since); tick! <= noon; tick = nextTick(of, tick!)) ticks.push(tick!);
+          const marks = marksOf({ kind: "catch_up", max }, since, noon, of) as readonly { readonly tick: number }[];
+          expect(marks.map(({ tick }) => tick)).toEqual(ticks.slice(-max));
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
   it("accounts for every tick once, wherever the looks fall", () => {
     const policy = fc.oneof(
       fc.constant<MissedPolicy>({ kind: "skip" }),

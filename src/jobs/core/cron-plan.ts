@@ -54,15 +54,36 @@ export function planFiring({ schedule, policy, lastTick }: PlannedCron, nowMs: n
 
 /** The newest of the ticks after `since` that are due, at most so many. There is one at least. */
 function newestTicks(schedule: Schedule, since: number, nowMs: number, limit: number): readonly number[] {
-  // After a long absence there may be millions: they are looked for from the end.
-  for (let reachMs = inTimeMs; ; reachMs *= 4) {
-    const from = Math.max(since, nowMs - reachMs);
-    const ticks: number[] = [];
-    for (let tick = nextTick(schedule, from); tick !== null && tick <= nowMs; tick = nextTick(schedule, tick)) {
-      ticks.push(tick);
-    }
-    if (ticks.length >= limit || from === since) return ticks.slice(-limit);
+  // After a long absence there may be millions: they are looked for from the end, further and further back.
+  let few = nowMs;
+  let enough = Math.max(since, nowMs - inTimeMs);
+  for (let reachMs = inTimeMs; enough > since && !hasTicks(schedule, enough, nowMs, limit); reachMs *= 4) {
+    few = enough;
+    enough = Math.max(since, nowMs - reachMs * 4);
   }
+  // The last step back may have gone too far, into a time of many ticks: it is halved until there are not many.
+  const most = 4 * limit + 1_000;
+  for (;;) {
+    const ticks = ticksAfter(schedule, enough, nowMs, most);
+    if (ticks.length < most) return ticks.slice(-limit);
+    const middle = Math.floor((enough + few) / 2);
+    if (hasTicks(schedule, middle, nowMs, limit)) enough = middle;
+    else few = middle;
+  }
+}
+
+const hasTicks = (schedule: Schedule, from: number, nowMs: number, count: number): boolean =>
+  ticksAfter(schedule, from, nowMs, count).length === count;
+
+/** The first ticks after an instant that are due, at most so many. */
+function ticksAfter(schedule: Schedule, from: number, nowMs: number, most: number): readonly number[] {
+  const ticks: number[] = [];
+  let tick = nextTick(schedule, from);
+  while (tick !== null && tick <= nowMs && ticks.length < most) {
+    ticks.push(tick);
+    tick = nextTick(schedule, tick);
+  }
+  return ticks;
 }
 
 /** How many there are between the two. */
