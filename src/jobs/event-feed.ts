@@ -41,6 +41,11 @@ export class EventFeed {
     this.changed = new Signal(parts.clock);
   }
 
+  /** How many listen. */
+  get listeners(): number {
+    return this.followers;
+  }
+
   follow(): Following {
     this.followers += 1;
     this.started ??= withResolver();
@@ -77,21 +82,23 @@ export class EventFeed {
     return await this.parts.book.events(cursor, mostRead);
   }
 
-  /** Resolves when there may be more than the cursor has seen, after so long, or when the signal is aborted. */
-  async advanced(cursor: EventCursor, ms: number, signal: AbortSignal): Promise<void> {
+  /** True when there may be more than the cursor has seen; false after so long, or when the signal is aborted. */
+  async advanced(cursor: EventCursor, ms: number, signal: AbortSignal): Promise<boolean> {
     const { position } = this;
     const isBehind = position !== null && (position.generation !== cursor.generation || position.id > cursor.id);
-    if (isBehind || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
+    if (isBehind || signal.aborted) return isBehind;
+    return await new Promise<boolean>((resolve) => {
+      const end = (isMore: boolean): void => {
         takeBack();
-        this.advancing.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
+        this.advancing.delete(more);
+        signal.removeEventListener("abort", none);
+        resolve(isMore);
       };
-      const takeBack = this.parts.clock.wakeAt(this.parts.clock.mono() + ms, done);
-      this.advancing.add(done);
-      signal.addEventListener("abort", done, { once: true });
+      const more = (): void => end(true);
+      const none = (): void => end(false);
+      const takeBack = this.parts.clock.wakeAt(this.parts.clock.mono() + ms, none);
+      this.advancing.add(more);
+      signal.addEventListener("abort", none, { once: true });
     });
   }
 

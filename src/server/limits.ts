@@ -33,6 +33,10 @@ export const limits = {
   maxControlWaitMs: 60_000,
   /** How long an agent may wait for work, and anybody for a job. */
   maxPollMs: 120_000,
+  /** A listener to events hears something at least so often. */
+  keepAliveMs: 15_000,
+  /** A listener that takes nothing for so long is cut off. */
+  listenerStallMs: 30_000,
   pageSize: 100,
   maxPageSize: 1_000,
 } as const;

@@ -12,6 +12,7 @@ import { controlRoutes } from "./control-routes.js";
 import { fromDatabase } from "./database-wait.js";
 import { deadLetterRoutes } from "./dead-letter-routes.js";
 import { docsRoutes } from "./docs-routes.js";
+import { eventRoutes } from "./event-routes.js";
 import { healthRoutes } from "./health-routes.js";
 import { jobControlRoutes } from "./job-control-routes.js";
 import { jobRoutes } from "./job-routes.js";
@@ -25,6 +26,7 @@ import { openapiOptions, openapiRoutes } from "./openapi-routes.js";
 import { answerUnreadablePath, pathOfRequests, unmatched } from "./request-path.js";
 import { resultRoutes } from "./result-routes.js";
 import { requireRights } from "./route-rights.js";
+import { scaleRoutes } from "./scale-routes.js";
 import type { ServedNode } from "./served-node.js";
 import { compileValidator } from "./validator.js";
 
@@ -69,6 +71,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   app.register(clusterRoutes, { node, limits });
   app.register(controlRoutes, { node, limits });
   app.register(metricsRoutes, { node, limits });
+  app.register(scaleRoutes, { node, limits });
   app.register(openapiRoutes);
   if (node.config.cluster.roles.includes("gateway")) {
     app.register(accessRoutes, { node, limits });
@@ -79,6 +82,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
     app.register(leaseRoutes, { node, limits });
     app.register(resultRoutes, { node, limits });
     app.register(agentRoutes, { node, limits });
+    app.register(eventRoutes, { node, limits });
     app.register(docsRoutes);
   }
   return app;
