@@ -204,12 +204,14 @@ ${table(["code", "HTTP status", "exit code", "meaning"], rows)}
 `;
 }
 
-function readMetrics({ ElectionMetrics, ClusterMetrics, QueueMetrics, HttpMetrics, Registry }) {
+function readMetrics({ ElectionMetrics, ClusterMetrics, QueueMetrics, JobMetrics, CronMetrics, HttpMetrics, Registry }) {
   const registry = new Registry();
   const prefix = "holdfast_";
   new ElectionMetrics(registry, prefix).addRole("role", () => ({}));
   new ClusterMetrics(registry, prefix, () => ({}));
   new QueueMetrics(registry, prefix);
+  new JobMetrics(registry, prefix, async () => await Promise.resolve({}));
+  new CronMetrics(registry, prefix);
   const http = new HttpMetrics(registry, prefix);
   const metrics = registry.getMetricsAsArray();
   http.remove(); // It watches the event loop.
@@ -278,6 +280,8 @@ async function writeReference() {
     ...(await load("telemetry/metrics.js")),
     ...(await load("telemetry/cluster-metrics.js")),
     ...(await load("telemetry/queue-metrics.js")),
+    ...(await load("telemetry/cron-metrics.js")),
+    ...(await load("telemetry/job-metrics.js")),
     ...(await load("telemetry/http-metrics.js")),
     Registry: (await import("prom-client")).Registry,
   };

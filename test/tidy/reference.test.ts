@@ -12,7 +12,9 @@ import { snakeCase } from "../../src/config/shape.js";
 import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
 import { errorCodes } from "../../src/errors.js";
 import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
+import { CronMetrics } from "../../src/telemetry/cron-metrics.js";
 import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
+import { JobMetrics } from "../../src/telemetry/job-metrics.js";
 import { ElectionMetrics } from "../../src/telemetry/metrics.js";
 import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
@@ -24,7 +26,7 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const metrics = { ElectionMetrics, ClusterMetrics, QueueMetrics, HttpMetrics, Registry };
+const metrics = { ElectionMetrics, ClusterMetrics, QueueMetrics, JobMetrics, CronMetrics, HttpMetrics, Registry };
 const program = createProgram(new FakeCommandLine());
 const modules = { settings, errorsSource, metrics, program };
 const pages = renderReference(modules);
