@@ -58,6 +58,8 @@ language plpgsql as $$
 declare
   v_now timestamptz := :"schema".now_ms();
 begin
+  -- In the order in which mark_ticks takes them: a leader that was deposed may still have a plan under way.
+  perform from :"schema".crons order by name for update;
   insert into :"schema".crons as c (
     name, source, schedule, time_zone, op, payload, missed, max_catch_up, last_tick, leader_epoch)
   select x.name, x.source, x.schedule, x.time_zone, x.op, x.payload::json, x.missed, x.max_catch_up, v_now, p_epoch

@@ -170,6 +170,19 @@ describe("crons", () => {
     }
   });
 
+  it("are open where jobs are, and jobs where they are: one leader has both", async () => {
+    node.jobs.open();
+    await cluster.gain(node, "scheduler");
+    expect(await refusalOf(() => node.crons.pause("nobody"))).toMatchObject({ code: "NOT_FOUND" });
+    const other = await cluster.start();
+    other.crons.open();
+    await cluster.gain(other, "scheduler");
+    expect(await other.jobs.submit([{ op: "sweep" }])).toMatchObject([{ kind: "created" }]);
+    const closed = other.close();
+    await cluster.clock.advance(minuteMs);
+    await closed;
+  });
+
   it.each([
     [{ name: "a/b" }, `A cron's name must be 1 to 100 of the characters A-Z, a-z, 0-9, "_", "." and "-", not "a/b".`],
     [
