@@ -11,12 +11,12 @@ import { addressesOf, asCount, durationOption, tokenOf } from "../node-options.j
 import { paintFor } from "../paint.js";
 
 interface AgentCommandOptions {
-  readonly url: readonly string[];
+  readonly url?: readonly string[];
   readonly name: string;
   readonly ops: string;
   readonly concurrency: number;
   readonly namespace: string;
-  readonly capability: readonly string[];
+  readonly capability?: readonly string[];
   readonly drainTimeout: Duration;
   readonly tokenFile?: string;
 }
@@ -24,17 +24,17 @@ interface AgentCommandOptions {
 /** An operation that has failed outside of its call may have broken anything: what is done can still be reported. */
 const crashPatienceMs = 2_000;
 
-const gather = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+const gather = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 export function agentCommand(cli: CommandLine): Command {
   return new Command("agent")
     .description("take jobs from the leader, run their operations and report the results; over HTTP alone")
     .requiredOption("--name <name>", "who this is; its token is bound to it")
     .requiredOption("--ops <dir>", "the operations: resize.js there, with a function as its default export, is resize")
-    .option("--url <url>", "a node to begin with, also several; else HOLDFAST_URL, else the usual address", gather, [])
+    .option("--url <url>", "a node to begin with, also several; else HOLDFAST_URL, else the usual address", gather)
     .option("--concurrency <n>", "how many jobs run at the same time", asCount, 4)
     .option("--namespace <namespace>", "whose jobs it takes", "default")
-    .option("--capability <capability>", "what jobs may ask for, also several", gather, [])
+    .option("--capability <capability>", "what jobs may ask for, also several", gather)
     .addOption(durationOption("--drain-timeout <duration>", "how long jobs may take once it is asked to stop", "30s"))
     .option("--token-file <file>", "a file with the token; else HOLDFAST_TOKEN")
     .action(async (options: AgentCommandOptions) => {
@@ -50,11 +50,11 @@ async function runAgent(cli: CommandLine, options: AgentCommandOptions, ending: 
     import("../../jobs/agent/agent.js"),
     import("../../jobs/agent/operations-folder.js"),
   ]);
-  const url = addressesOf(cli, options.url);
+  const url = addressesOf(cli, options.url ?? []);
   const token = tokenOf(cli, options) ?? undefined;
   const log = await logOf(cli);
   const operations = await loadOperations(resolve(cli.cwd, options.ops));
-  const { name, namespace, concurrency, capability: capabilities, drainTimeout } = options;
+  const { name, namespace, concurrency, capability: capabilities = [], drainTimeout } = options;
   const drainMs = drainTimeout.ms;
   const agent = new Agent({ url, name, namespace, concurrency, capabilities, operations, token, log, drainMs });
   const told = { agent: name, namespace, concurrency, operations: Object.keys(operations) };

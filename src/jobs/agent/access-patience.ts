@@ -31,7 +31,7 @@ export class AccessPatience {
   refused(code: string, message: string): HoldfastError {
     const { name } = this.settings;
     if (code !== "AGENT_DELETED") return new HoldfastError("REFUSED", `The leader refuses agent "${name}": ${message}`);
-    return new HoldfastError("REFUSED", `Agent "${name}" was deleted: start it again to register it anew.`);
+    return new HoldfastError("AGENT_DELETED", `Agent "${name}" was deleted: start it again to register it anew.`);
   }
 
   private error(code: "UNAUTHORIZED" | "FORBIDDEN"): HoldfastError {
