@@ -8,6 +8,7 @@ import { controllerCommand } from "./commands/controller.js";
 import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
+import { jobsCommand } from "./commands/jobs.js";
 import { leaderCommand } from "./commands/leader.js";
 import { migrateCommand } from "./commands/migrate.js";
 import { nodeCommand } from "./commands/node.js";
@@ -31,6 +32,7 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(nodeCommand(cli))
     .addCommand(leaderCommand(cli))
     .addCommand(queueCommand(cli))
+    .addCommand(jobsCommand(cli))
     .addCommand(drillCommand(cli))
     .addCommand(configCommand(cli))
     .addCommand(tokenCommand(cli))

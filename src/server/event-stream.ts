@@ -55,7 +55,7 @@ const keepAlive = ": keep-alive\n\n";
 const lastOf = (reading: EventReading): number =>
   reading.kind === "reset" ? reading.last : (reading.events.at(-1)?.id ?? 0);
 
-export const nameOf = ({ generation, id }: EventCursor): string => `${generation}-${id}`;
+const nameOf = ({ generation, id }: EventCursor): string => `${generation}-${id}`;
 
 /** Null where it is no cursor at all. */
 export function cursorOf(text: string): EventCursor | null {
