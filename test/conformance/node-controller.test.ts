@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 import { roleOf, ServeCluster } from "../support/serve-cluster.js";
 
-/** The rules that a node-controller must keep, each against real processes. Those about jobs come with the jobs. */
+/** The rules that a node-controller must keep, each against real processes. Those about jobs: node-controller-jobs.test.ts. */
 describe("a node-controller conforms", () => {
   test.concurrent("1. a standby rejects mutating endpoints with 409 NOT_LEADER, whatever the body", async ({
     expect,
