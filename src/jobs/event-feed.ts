@@ -2,6 +2,8 @@ import type { Clock } from "../election/clock.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { EventCursor, EventReading, JobBook, StoredEvent } from "../store/job-contract.js";
 
+export type { EventCursor, EventReading, StoredEvent } from "../store/job-contract.js";
+
 export interface EventFeedParts {
   readonly book: Pick<JobBook, "events">;
   readonly clock: Clock;

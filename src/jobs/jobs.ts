@@ -14,6 +14,8 @@ import { LeaseHolders } from "./lease-holders.js";
 import type { LeaseWish } from "./lease-polls.js";
 import { checkJson, type NewJob, submissionOf } from "./new-job.js";
 
+export type { LeaseAnswer, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
+
 type JobsTerm = Pick<LeaderTerm<unknown>, "fence" | "signal">;
 
 interface JobsRole {

@@ -1,5 +1,4 @@
-import type { EventFeed } from "../jobs/event-feed.js";
-import type { EventCursor, EventReading, StoredEvent } from "../store/job-contract.js";
+import type { EventCursor, EventFeed, EventReading, StoredEvent } from "../jobs/event-feed.js";
 
 export interface EventStreamParts {
   readonly feed: EventFeed;

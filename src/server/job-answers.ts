@@ -1,8 +1,9 @@
 import Type, { type Static } from "typebox";
 import { HoldfastError } from "../errors.js";
 import { type Job, type Json, jobStates } from "../jobs/core/job.js";
+import type { SubmissionAnswer } from "../jobs/jobs.js";
 import { jobLimits, type NewJob } from "../jobs/new-job.js";
-import type { SubmissionAnswer } from "../store/job-orders.js";
+
 import { epoch, exactly, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 
 /** What jobs look like from outside. */

@@ -1,9 +1,8 @@
 import Type, { type Static } from "typebox";
 import { HoldfastError, StaleEpochError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
-import type { ReportedResult } from "../jobs/jobs.js";
+import type { LeaseAnswer, ReportedResult, ResultAnswer } from "../jobs/jobs.js";
 import { jobLimits } from "../jobs/new-job.js";
-import type { LeaseAnswer, ResultAnswer } from "../store/job-orders.js";
 import { errorAnswer } from "./error-answer.js";
 import { epoch, exactly, secondsOf, time } from "./fields.js";
 import { agentName, capabilityNames, jobId, jobState, mostAtOnce, namespaceName, statedEpoch } from "./job-answers.js";
