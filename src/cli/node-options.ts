@@ -51,7 +51,7 @@ function addressOf(named: string, where: string): string {
       "The address of a node carries no credentials: use HOLDFAST_TOKEN or --token-file.",
     );
   }
-  return `${url.origin}${url.pathname}`;
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
 /** A token is never an argument: every process of the machine could read it. */

@@ -72,7 +72,7 @@ export class StandInLeader implements AsyncDisposable {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? "";
-    const body = (await json(request)) as Heard["body"];
+    const body = request.method === "GET" ? {} : ((await json(request)) as Heard["body"]);
     const heard = { path, body, authorization: request.headers.authorization };
     this.heard.push(heard);
     const fault = this.fault(path, heard);
@@ -100,6 +100,7 @@ export class StandInLeader implements AsyncDisposable {
   private async act(path: string, body: Heard["body"], response: ServerResponse): Promise<Deed> {
     const { ledger } = this;
     const [, , , leaseId = "", deed] = path.split("/");
+    if (path === "/health") return { status: 200, body: { status: "ok" } };
     if (path === "/v1/agents/heartbeat") return { status: 200, body: { agent: body.agent } };
     if (path === "/v1/leases") return await this.lease(body, response);
     if (path === "/v1/results") {

@@ -23,6 +23,8 @@ export interface AgentOptions {
   readonly heartbeatMs?: number | undefined;
   /** How long a leader without work may let it wait, before it asks anew. 25 s by default. */
   readonly pollMs?: number | undefined;
+  /** How often it looks whether a leader that lets it wait is still there. 5 s by default. */
+  readonly probeMs?: number | undefined;
   /** How often progress is told at the most. 1 s by default. */
   readonly progressMs?: number | undefined;
   /** So many results may wait for a leader before no new work is asked for. 256 by default. */
@@ -44,6 +46,7 @@ export interface AgentSettings {
   readonly drainMs: number;
   readonly heartbeatMs: number;
   readonly pollMs: number;
+  readonly probeMs: number;
   readonly progressMs: number;
   readonly maxWaitingResults: number;
   readonly log: AgentLog;
@@ -79,6 +82,7 @@ export function agentSettings(options: AgentOptions): AgentSettings {
     drainMs: whole("drainMs", options.drainMs ?? 30_000, 0, day),
     heartbeatMs: whole("heartbeatMs", options.heartbeatMs ?? 15_000, 10, day),
     pollMs: whole("pollMs", options.pollMs ?? 25_000, 0, longestPollMs),
+    probeMs: whole("probeMs", options.probeMs ?? 5_000, 10, day),
     progressMs: whole("progressMs", options.progressMs ?? 1_000, 10, day),
     maxWaitingResults: whole("maxWaitingResults", options.maxWaitingResults ?? 256, 1, 100_000),
     log: options.log ?? silentLog,

@@ -354,10 +354,16 @@ describe("the way to the leader", () => {
     const ledger = new JobLedger();
     await using second = await StandInLeader.start(ledger);
     await using first = await StandInLeader.start(ledger);
-    await using _agent = startAgent(first, { url: [first.url, second.url], pollMs: 100_000 });
-    await first.asked("/v1/leases");
-    // It freezes, and hangs up on those who ask anew; the one who waits for work would hear nothing for a hundred seconds.
-    first.fault = () => ({ kind: "reset" });
+    await using _agent = startAgent(first, {
+      url: [first.url, second.url],
+      pollMs: 100_000,
+      heartbeatMs: 100_000,
+      probeMs: 50,
+    });
+    await first.asked("/health");
+    expect(first.count("/v1/leases")).toBe(1);
+    // It freezes: whoever waits for work would hear nothing for a hundred seconds.
+    first.fault = () => ({ kind: "hang" });
     await second.asked("/v1/leases");
     ledger.submit("double", { n: 1 });
     await until(() => ledger.isDone());

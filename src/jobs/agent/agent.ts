@@ -15,6 +15,7 @@ import { TaskRun } from "./task-run.js";
 const mostTasks = 64;
 /** Beside the wait itself. */
 const pollSlackMs = 5_000;
+const longestProbeMs = 3_000;
 /** How long tasks get to heed their signal when the time to stop is over. */
 const heedMs = 1_000;
 /** How long the last results, and what is given back, may take to reach a leader. */
@@ -35,6 +36,8 @@ export class Agent implements AsyncDisposable {
   private readonly running = new Set<TaskRun>();
   private readonly draining = new AbortController();
   private readonly idlers: (() => void)[] = [];
+  /** When it last asked for work. */
+  private askedAt = 0;
   private polling: Promise<void> | null = null;
   private ran: Promise<void> | null = null;
   private stopped: Promise<void> | null = null;
@@ -87,7 +90,7 @@ export class Agent implements AsyncDisposable {
     const { name, namespace } = this.settings;
     if (!this.draining.signal.aborted) this.settings.log.info({ agent: name, namespace }, "registered");
     this.polling = this.poll();
-    await Promise.all([this.polling, this.keepBeating()]);
+    await Promise.all([this.polling, this.keepBeating(), this.keepProbing()]);
   }
 
   private async keepBeating(): Promise<void> {
@@ -98,6 +101,17 @@ export class Agent implements AsyncDisposable {
       await pause(clock, heartbeatMs * (0.8 + 0.4 * random()), signal);
       if (signal.aborted) return;
       await this.beat(false);
+    }
+  }
+
+  private async keepProbing(): Promise<void> {
+    const { clock, probeMs } = this.settings;
+    const { signal } = this.draining;
+    for (;;) {
+      await pause(clock, probeMs, signal);
+      if (signal.aborted) return;
+      const isWaiting = clock.mono() - this.askedAt >= probeMs;
+      if (isWaiting) await this.parts.link.probe(Math.min(probeMs, longestProbeMs), signal);
     }
   }
 
@@ -122,6 +136,7 @@ export class Agent implements AsyncDisposable {
         await parts.roomChanged.wait();
         continue;
       }
+      this.askedAt = settings.clock.mono();
       const wish = { maxTasks: Math.min(room, mostTasks), waitMs: settings.pollMs };
       const answer = await parts.ask(leaseRequest(settings, wish), {
         read: readWork,

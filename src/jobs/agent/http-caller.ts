@@ -5,7 +5,8 @@ import type { Reply } from "../core/agent/reply.js";
 export interface HttpCall {
   /** The address of a node, and the path there. */
   readonly url: string;
-  readonly body: unknown;
+  /** Sent where there is one; else the address is only read. */
+  readonly body?: unknown;
   /** To the last byte of the answer. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -30,10 +31,10 @@ export class HttpCaller {
     this.token = token;
   }
 
-  async post(call: HttpCall): Promise<Reply> {
+  async send(call: HttpCall): Promise<Reply> {
     const first = await this.attempt(call);
     // A kept connection that its server closed just now: the request did not get there.
-    return first === "connection went stale" ? await this.post(call) : first;
+    return first === "connection went stale" ? await this.send(call) : first;
   }
 
   /** Ends every connection. */
@@ -45,16 +46,8 @@ export class HttpCaller {
   private attempt({ url, body, timeoutMs, signal }: HttpCall): Promise<Reply | "connection went stale"> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve({ kind: "unreached", reason: "it was called off" });
-      const text = JSON.stringify(body);
-      const request = this.open(url, {
-        method: "POST",
-        headers: {
-          accept: "application/json",
-          "content-type": "application/json",
-          "content-length": Buffer.byteLength(text),
-          ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
-        },
-      });
+      const text = body === undefined ? "" : JSON.stringify(body);
+      const request = this.open(url, this.optionsOf(text));
       const callOff = (): void => void request.destroy(new Error("it was called off"));
       const timer = setTimeout(
         () => request.destroy(new Error(`no answer within ${timeoutMs / 1_000} s`)),
@@ -80,6 +73,14 @@ export class HttpCaller {
       });
       request.end(text);
     });
+  }
+
+  private optionsOf(text: string): RequestOptions {
+    const json = "application/json";
+    const authorization = this.token === null ? {} : { authorization: `Bearer ${this.token}` };
+    if (text === "") return { method: "GET", headers: { accept: json, ...authorization } };
+    const sent = { "content-type": json, "content-length": Buffer.byteLength(text) };
+    return { method: "POST", headers: { accept: json, ...sent, ...authorization } };
   }
 
   private open(url: string, options: RequestOptions) {

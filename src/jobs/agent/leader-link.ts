@@ -68,6 +68,14 @@ export class LeaderLink {
     return this.take(question, { at, turn, sentAt, verdict });
   }
 
+  /** Whether anybody is still there. One that is frozen hears nothing, and those who wait at it would never know. */
+  async probe(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const { at, turn, failures } = this.route;
+    if (failures > 0) return; // It is being looked for already.
+    const reply = await this.caller.send({ url: `${at}/health`, timeoutMs, signal });
+    if (reply.kind === "unreached" && !signal.aborted) this.failed({ at, turn }, reply.reason);
+  }
+
   close(): void {
     this.caller.close();
   }
@@ -80,7 +88,7 @@ export class LeaderLink {
     this.guests.add(guest);
     signal.addEventListener("abort", leave, { once: true });
     try {
-      return judge(await this.caller.post({ url: `${at}${path}`, body, timeoutMs, signal: moved.signal }));
+      return judge(await this.caller.send({ url: `${at}${path}`, body, timeoutMs, signal: moved.signal }));
     } finally {
       signal.removeEventListener("abort", leave);
       this.guests.delete(guest);
