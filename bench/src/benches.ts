@@ -7,4 +7,5 @@ export const benches: Readonly<Record<string, Bench>> = {
   failover: async (options) => (await import("./failover.js")).benchFailover(options),
   scale: async (options) => (await import("./scale.js")).benchScale(options),
   queue: async (options) => (await import("./queue/queue-bench.js")).benchQueue(options),
+  jobs: async (options) => (await import("./jobs/jobs-bench.js")).benchJobs(options),
 };

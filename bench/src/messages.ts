@@ -14,6 +14,9 @@ export type FromProcess =
   | (Timing & { readonly kind: "measured" })
   | { readonly kind: "enqueued" }
   | Delivered
+  | { readonly kind: "serving"; readonly url: string }
+  /** From the moment before a job was sent to the moment when an agent had it, each in milliseconds. */
+  | { readonly kind: "pickedUp"; readonly times: readonly number[] }
   | { readonly kind: "failed"; readonly reason: string };
 
 export interface Elected {
@@ -41,12 +44,28 @@ export interface NodeExtras {
   readonly queue?: boolean;
 }
 
+interface Measure {
+  readonly kind: "measure";
+  readonly queue: string;
+  readonly load: QueueLoad;
+  /** Of the node that serves what is measured, where one does. */
+  readonly address?: string;
+}
+
 export type ToProcess =
   | { readonly kind: "join"; readonly schema: string; readonly nodeIds: readonly string[]; readonly extras: NodeExtras }
   | { readonly kind: "stepDown"; readonly nodeId: string; readonly to?: string }
   | { readonly kind: "contend"; readonly key: number }
-  | { readonly kind: "measure"; readonly queue: string; readonly load: QueueLoad }
+  | Measure
   | { readonly kind: "enqueue"; readonly nodeId: string; readonly load: QueueLoad }
+  /** With an HTTP server that takes so many connections; without a number, as many as it takes by default. */
+  | { readonly kind: "serve"; readonly maxConnections?: number }
+  /** So many agents wait for work; the first of them begin at once, and the last after this time. */
+  | { readonly kind: "wait"; readonly agents: number; readonly withinMs: number }
+  /** Each of them says every so often that it is there. */
+  | { readonly kind: "beat"; readonly everyMs: number }
+  /** Submits so many jobs, one after another. */
+  | { readonly kind: "pickUp"; readonly jobs: number }
   | { readonly kind: "run" }
   | { readonly kind: "stop" };
 

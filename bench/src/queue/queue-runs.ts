@@ -15,6 +15,8 @@ export interface Rates {
 export interface Subject {
   readonly program: ProgramName;
   readonly load: QueueLoad;
+  /** Whether it is measured from outside, through the HTTP server of a node in a process of its own. */
+  readonly served?: boolean;
   /** How many messages go through another queue of the same process first. */
   readonly warmUp: number;
   /** The Node that runs it, where this one is too old. */
@@ -44,16 +46,18 @@ export interface OpenRun {
 }
 
 export async function openRun(server: BenchServer, subject: Subject): Promise<OpenRun> {
-  const { program, load, warmUp, execPath, heldTransaction = false } = subject;
+  const { program, load, warmUp, execPath, served = false, heldTransaction = false } = subject;
   databases += 1;
   const name = `queue_${databases}`;
   await server.session.query(`create database ${name}`);
   const url = new URL(server.url);
   url.pathname = name;
   const holder = heldTransaction ? await holdTransaction(url.href) : null;
+  const node = served ? new BenchProcess("servingNode", url.href) : null;
+  const address = node === null ? {} : { address: await addressOf(node) };
   const child = new BenchProcess(program, url.href, execPath === undefined ? {} : { execPath });
   const ask = (queue: string, one: QueueLoad): Promise<Timing> =>
-    child.ask({ kind: "measure", queue, load: one }, "measured", patienceMs);
+    child.ask({ kind: "measure", queue, load: one, ...address }, "measured", patienceMs);
   await child.loaded();
   await ask("warm-up", { ...load, messages: warmUp });
   return {
@@ -67,10 +71,16 @@ export async function openRun(server: BenchServer, subject: Subject): Promise<Op
     },
     close: async () => {
       child.kill();
+      node?.kill();
       await holder?.end();
       await server.session.query(`drop database ${name} with (force)`);
     },
   };
+}
+
+async function addressOf(node: BenchProcess): Promise<string> {
+  await node.loaded();
+  return (await node.ask({ kind: "serve" }, "serving")).url;
 }
 
 async function holdTransaction(url: string): Promise<pg.Client> {
