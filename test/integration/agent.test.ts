@@ -89,15 +89,32 @@ describe("agents and a real cluster", () => {
     expect(await finished("long")).toMatchObject([{ state: "failed", attempts: 1, agent: "worker-1", error }]);
   });
 
-  it("find the leader from any node, and lose nothing and do nothing twice when it is killed", async () => {
+  it("leave a leader that is frozen, also when all they do is wait", async () => {
     const [first, second] = cluster.nodes as [ServeProcess, ServeProcess];
-    await using agent = await AgentProcess.spawn({ urls: [second.url, first.url], operations: { "mark.mjs": mark } });
+    await using agent = await AgentProcess.spawn({ urls: [first.url, second.url], operations: { "thaw.mjs": mark } });
+    await agent.said("registered");
+    first.freeze();
+    try {
+      await cluster.agree("node-2", [second]);
+      await submit(second, "thaw", [{ n: 4 }]);
+      expect(await finished("thaw")).toMatchObject([{ state: "succeeded", result: 8, attempts: 1 }]);
+    } finally {
+      first.thaw();
+    }
+    await cluster.agree("node-2");
+  });
+
+  it("find the leader from any node, and lose nothing and do nothing twice when it is killed", async () => {
+    const leader = await cluster.leader();
+    const [standby] = (await cluster.standbys()) as [ServeProcess];
+    const urls = [standby.url, leader.url];
+    await using agent = await AgentProcess.spawn({ urls, operations: { "mark.mjs": mark } });
     await agent.said("a leader serves this agent");
     const payloads = Array.from({ length: 300 }, (_, n) => ({ n, ms: 10 }));
-    await submit(first, "mark", payloads);
+    await submit(leader, "mark", payloads);
     const begun = async () => (await jobs("mark")).filter(({ state }) => state === "succeeded").length > 20;
     expect(await waitUntil(begun, patienceMs)).toBe(true);
-    first.kill("SIGKILL");
+    leader.kill("SIGKILL");
     const rows = await finished("mark");
     expect(rows.map(({ state, result }) => [state, result])).toEqual(payloads.map(({ n }) => ["succeeded", 2 * n]));
     expect(await successes("mark")).toBe(payloads.length);

@@ -358,7 +358,7 @@ describe("the way to the leader", () => {
       url: [first.url, second.url],
       pollMs: 100_000,
       heartbeatMs: 100_000,
-      probeMs: 50,
+      probeMs: 400,
     });
     await first.asked("/health");
     expect(first.count("/v1/leases")).toBe(1);
