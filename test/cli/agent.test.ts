@@ -109,6 +109,19 @@ describe("holdfast agent", () => {
     expect(jobs.map(({ state, accepted }) => [state, accepted.length])).toEqual(jobs.map(() => ["succeeded", 1]));
   });
 
+  it("speaks TLS with whom it trusts, and with nobody else", async () => {
+    await using leader = await StandInLeader.startSecure();
+    const job = leader.ledger.submit("double", { n: 21 });
+    const options = { urls: [leader.url], operations: { "double.mjs": double } };
+    await using stranger = await AgentProcess.spawn(options);
+    await stranger.said("self-signed certificate");
+    expect(leader.heard).toEqual([]);
+    const ca = new URL("../support/tls/localhost.crt", import.meta.url).pathname;
+    await using _agent = await AgentProcess.spawn({ ...options, env: { NODE_EXTRA_CA_CERTS: ca } });
+    await until(() => job.state === "succeeded");
+    expect(job.result).toEqual({ n: 42 });
+  });
+
   it("exits with 1 when an operation fails outside of its call", async () => {
     await using leader = await StandInLeader.start();
     const job = leader.ledger.submit("crash");

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { JobLedger } from "./job-ledger.js";
@@ -38,16 +40,25 @@ export class StandInLeader implements AsyncDisposable {
   private readonly server: Server;
   private readonly watchers = new Set<() => void>();
 
-  private constructor(server: Server, ledger: JobLedger) {
+  private constructor(server: Server, ledger: JobLedger, scheme: "http" | "https") {
     this.server = server;
     this.ledger = ledger;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
   static async start(ledger = new JobLedger(), port = 0): Promise<StandInLeader> {
-    const server = createServer();
+    return await StandInLeader.listen(createServer(), "http", ledger, port);
+  }
+
+  /** With the certificate of test/support/tls. */
+  static async startSecure(ledger = new JobLedger()): Promise<StandInLeader> {
+    const read = (name: string): Buffer => readFileSync(new URL(`./tls/localhost.${name}`, import.meta.url));
+    return await StandInLeader.listen(createSecureServer({ cert: read("crt"), key: read("key") }), "https", ledger, 0);
+  }
+
+  private static async listen(server: Server, scheme: "http" | "https", ledger: JobLedger, port: number) {
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-    const leader = new StandInLeader(server, ledger);
+    const leader = new StandInLeader(server, ledger, scheme);
     server.on("request", (request, response) => {
       leader.serve(request, response).catch(() => request.destroy());
     });

@@ -78,6 +78,7 @@ describe("work", () => {
   it.each([
     [{ tasks: [task] }],
     [{ lease_id: "l" }],
+    [{ lease_id: "l", tasks: [] }],
     [{ lease_id: "l", tasks: [{ ...task, job_epoch: "3" }] }],
     [{ lease_id: "l", tasks: [task, null] }],
     [{ lease_id: "l", tasks: [{ ...task, op: "" }] }],

@@ -33,7 +33,8 @@ export function readWork(body: Fields): LeasedWork | "none" | null {
   const leaseId = textOf(body.lease_id);
   if (leaseId === null || !Array.isArray(body.tasks)) return null;
   const tasks = body.tasks.map((task) => readTask(fieldsOf(task) ?? {}));
-  if (tasks.some((task) => task === null)) return null;
+  // A lease without tasks is no work, and an answer that was worth no waiting.
+  if (tasks.length === 0 || tasks.some((task) => task === null)) return null;
   return { leaseId, ttlMs: positive(body.ttl_ms), tasks: tasks.filter((task) => task !== null) };
 }
 
