@@ -17,6 +17,7 @@ const programs = [
   },
   { program: "faketime", package: "faketime", neededBy: "test/integration: nodes whose wall clock is wrong or steps" },
   { program: "nft", package: "nftables", neededBy: "test/integration: partitions that drop packets silently" },
+  { program: "curl", package: "curl", neededBy: "test/examples: an agent in plain curl" },
   { program: "ip", package: "iproute2", neededBy: "test/integration: nodes in network namespaces of their own" },
 ];
 

@@ -18,8 +18,8 @@ function lineOf(toml: string, env: Readonly<Record<string, string>> = {}): strin
 describe("settings without an effect yet", () => {
   it("are named where somebody stated them, in a file or in the environment", () => {
     const tables = '[[alerts]]\nname = "down"\ncondition = "up == 0"\n';
-    expect(lineOf(tables, { HOLDFAST_JOBS_MAX_ATTEMPTS: "3", HOLDFAST_RETENTION_BODIES_DAYS: "7" })).toBe(
-      "not in this version yet: jobs, alerts",
+    expect(lineOf(tables, { HOLDFAST_JOBS_LEADER_WORKS: "true", HOLDFAST_RETENTION_BODIES_DAYS: "7" })).toBe(
+      "not in this version yet: jobs.leader_works, alerts",
     );
     expect(lineOf("[supervisor]\nmoonlight = true\n[shutdown]\npoll_interval_ms = 50\n")).toBe(
       "not in this version yet: shutdown.poll_interval_ms",
@@ -30,7 +30,7 @@ describe("settings without an effect yet", () => {
     expect(lineOf("")).toBeNull();
     expect(
       lineOf(
-        '[[crons]]\nname = "nightly"\nschedule = "0 3 * * *"\nop = "clean"\n[cluster]\nname = "mine"\n[retention]\nhistory_days = 3\nbodies_days = 9\n[store]\nlease_ttl_seconds = 30\n',
+        '[[crons]]\nname = "nightly"\nschedule = "0 3 * * *"\nop = "clean"\n[cluster]\nname = "mine"\n[retention]\nhistory_days = 3\nbodies_days = 9\n[store]\nlease_ttl_seconds = 30\n[jobs]\nmax_attempts = 3\n',
       ),
     ).toBeNull();
   });

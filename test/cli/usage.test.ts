@@ -113,12 +113,12 @@ describe("config check", () => {
   });
 
   it("says which of the stated settings have no effect yet", async () => {
-    const env = { HOLDFAST_JOBS_MAX_ATTEMPTS: "3", HOLDFAST_SHUTDOWN_POLL_INTERVAL_MS: "50" };
+    const env = { HOLDFAST_JOBS_LEADER_WORKS: "true", HOLDFAST_SHUTDOWN_POLL_INTERVAL_MS: "50" };
     const { code, stdout } = await holdfast(["config", "check"], { env, cwd: "/nowhere" });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/\nnot in this version yet: shutdown\.poll_interval_ms, jobs\n$/);
+    expect(stdout).toMatch(/\nnot in this version yet: shutdown\.poll_interval_ms, jobs\.leader_works\n$/);
     const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
-    expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, not_yet: ["shutdown.poll_interval_ms", "jobs"] });
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, not_yet: ["shutdown.poll_interval_ms", "jobs.leader_works"] });
   });
 
   it("exits with 2 and a line for each thing that is wrong", async () => {
