@@ -105,7 +105,7 @@ describe.each([
     const { lastTick } = await cron();
     await book.define(leader.fence, [nightly, hourly], true);
     const back = await cron();
-    expect(back.goneAt).toBeNull();
+    expect(back).toMatchObject({ goneAt: null, paused: false, generation: 3 });
     expect(back.lastTick).toBeGreaterThanOrEqual(lastTick + 9_000);
   });
 

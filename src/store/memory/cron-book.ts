@@ -111,12 +111,12 @@ export class MemoryCronBook implements CronBook {
   async setPaused(fence: FenceToken, name: string, paused: boolean): Promise<boolean> {
     return await this.write(fence, () => {
       const cron = this.tables.crons.get(name);
-      if (cron === undefined) return false;
+      if (cron === undefined || cron.goneAt !== null) return false;
       if (cron.paused !== paused) {
         const lastTick = paused ? cron.lastTick : Math.max(cron.lastTick, this.now());
         this.tables.crons.set(name, { ...cron, paused, lastTick, generation: cron.generation + 1 });
       }
-      return cron.goneAt === null;
+      return true;
     });
   }
 

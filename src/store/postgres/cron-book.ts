@@ -106,10 +106,10 @@ export class PostgresCronBook implements CronBook {
 
   async setPaused(fence: FenceToken, cron: string, paused: boolean): Promise<boolean> {
     const { schema } = this.questions;
-    const name = quoted(cron);
+    // The row first, under its lock: one that is gone stays as it is.
     const results = await this.write(fence, [
-      `select ${schema}.pause_cron(${name}, ${paused}, ${fence.epoch})`,
-      `select name from ${schema}.crons where name = ${name} and gone_at is null`,
+      `select found.name, ${schema}.pause_cron(found.name, ${paused}, ${fence.epoch})
+       from (select name from ${schema}.crons where name = ${quoted(cron)} and gone_at is null for update) found`,
     ]);
     return results.some(({ rows }) => (rows as { name?: string }[])[0]?.name === cron);
   }
