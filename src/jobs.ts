@@ -7,7 +7,7 @@ export { FinalError, type Operation, type OperationContext, type Operations } fr
 export { loadOperations } from "./jobs/agent/operations-folder.js";
 export type { Job, JobState, Json } from "./jobs/core/job.js";
 export { createJobs, type JobsNode } from "./jobs/create-jobs.js";
-export type { Crons, SeenCron } from "./jobs/crons.js";
+export type { Crons, SeenCron, SeenTick } from "./jobs/crons.js";
 export type { Jobs, ReportedResult } from "./jobs/jobs.js";
 export type { LeaseWish } from "./jobs/lease-polls.js";
 export type { NewCron } from "./jobs/new-cron.js";

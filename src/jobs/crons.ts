@@ -2,7 +2,7 @@ import type { Gate } from "../election/gate.js";
 import type { LeaderTerm } from "../election/term.js";
 import { DrainingError, HoldfastError, NotLeaderError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
-import type { CronDefinition, CronRow, CronTick } from "../store/cron-contract.js";
+import type { CronDefinition, CronLook, CronRow, CronTick } from "../store/cron-contract.js";
 import type { FenceToken } from "../store/fence-token.js";
 import type { Page } from "../store/page.js";
 import { nextTick, openSchedule } from "./core/cron-schedule.js";
@@ -30,6 +30,9 @@ export interface SeenCron extends CronRow {
   /** Null where it does not fire: paused, gone, or without a tick to come. */
   readonly nextTick: number | null;
 }
+
+/** What became of a tick. */
+export type SeenTick = CronTick;
 
 /** What a reply that was lost may cost the caller. */
 const patienceMs = 10_000;
@@ -87,19 +90,19 @@ export class Crons {
   }
 
   /** What became of its ticks, newest first. */
-  async history(name: string, page: Page): Promise<readonly CronTick[]> {
-    return await this.parts.book.history(name, page);
+  async history(name: string, page: Page): Promise<readonly SeenTick[]> {
+    const { book } = this.parts;
+    const ticks = await book.history(name, page);
+    if (ticks.length === 0) named(name, await book.look());
+    return ticks;
   }
 
   /** A job now, beside the schedule, also of a cron that is paused. */
   async trigger(name: string): Promise<{ readonly jobId: string }> {
     const { book, settings, clock, submitted } = this.parts;
     const { fence } = this.leading();
-    const { crons } = await book.look();
-    const cron = crons.find((each) => each.name === name);
-    if (cron === undefined) throw unknown(name);
-    const job = jobOf(cron, null, settings, clock.wall());
-    if (!(await this.known(() => book.trigger(fence, name, job)))) throw unknown(name);
+    const job = jobOf(named(name, await book.look()), null, settings, clock.wall());
+    if (!(await this.known(() => book.trigger(fence, name, job)))) throw gone(name);
     submitted(1);
     return { jobId: job.jobId };
   }
@@ -115,11 +118,13 @@ export class Crons {
 
   private async setPaused(name: string, paused: boolean): Promise<SeenCron> {
     const { fence, term } = this.leading();
-    if (!(await this.known(() => this.parts.book.setPaused(fence, name, paused)))) throw unknown(name);
+    const { book } = this.parts;
+    const isDone = await this.known(() => book.setPaused(fence, name, paused));
+    const look = await book.look();
+    const cron = named(name, look);
+    if (!isDone) throw gone(name);
     term.wake();
-    const seen = (await this.list()).find((cron) => cron.name === name);
-    if (seen === undefined) throw unknown(name);
-    return seen;
+    return { ...cron, nextTick: nextTickOf(cron, look.now) };
   }
 
   /** Each of these can be asked for again: it is done once. */
@@ -163,6 +168,12 @@ function nextTickOf({ schedule, timeZone, paused, goneAt, lastTick }: CronRow, n
   return opened.kind === "opened" ? nextTick(opened.schedule, Math.max(now, lastTick)) : null;
 }
 
-function unknown(name: string): HoldfastError {
-  return new HoldfastError("NOT_FOUND", `There is no cron "${name}".`);
+function named(name: string, { crons }: CronLook): CronRow {
+  const cron = crons.find((each) => each.name === name);
+  if (cron === undefined) throw new HoldfastError("NOT_FOUND", `There is no cron "${name}".`);
+  return cron;
+}
+
+function gone(name: string): HoldfastError {
+  return new HoldfastError("REFUSED", `Cron "${name}" is gone: the settings of the leader name it no more.`);
 }

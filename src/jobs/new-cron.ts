@@ -22,7 +22,7 @@ export interface NewCron {
   readonly catchUpMax?: number | undefined;
 }
 
-const cronName = /^[A-Za-z0-9_.-]{1,100}$/;
+export const cronName = /^[A-Za-z0-9_.-]{1,100}$/;
 const mostCatchUp = 10_000;
 
 /** Refuses what cannot be a cron, before anybody relies on it. */

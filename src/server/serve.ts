@@ -9,6 +9,7 @@ import { accessRoutes } from "./access-routes.js";
 import { agentRoutes } from "./agent-routes.js";
 import { clusterRoutes } from "./cluster-routes.js";
 import { controlRoutes } from "./control-routes.js";
+import { cronRoutes } from "./cron-routes.js";
 import { fromDatabase } from "./database-wait.js";
 import { deadLetterRoutes } from "./dead-letter-routes.js";
 import { docsRoutes } from "./docs-routes.js";
@@ -82,6 +83,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
     app.register(leaseRoutes, { node, limits });
     app.register(resultRoutes, { node, limits });
     app.register(agentRoutes, { node, limits });
+    app.register(cronRoutes, { node, limits });
     app.register(eventRoutes, { node, limits });
     app.register(docsRoutes);
   }

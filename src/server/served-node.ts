@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Access } from "../access/access.js";
 import type { Config } from "../config/config.js";
+import type { Crons } from "../jobs/crons.js";
 import type { Jobs } from "../jobs/jobs.js";
 import type { InFlightWork } from "../lifecycle/in-flight.js";
 import type { ClusterView } from "../membership/cluster-view.js";
@@ -20,6 +21,7 @@ export interface ServedNode {
   readonly cluster: ClusterView;
   readonly queues: Pick<Queues, "view" | "pause" | "resume" | "skip" | "redrive">;
   readonly jobs: Jobs;
+  readonly crons: Pick<Crons, "list" | "history" | "trigger" | "pause" | "resume">;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   readonly configVersion: number;
   /** Where this node stands for a role (the primary one by default). From memory; throws UNKNOWN_ROLE. */

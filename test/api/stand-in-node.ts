@@ -9,6 +9,7 @@ import { type ConfigOptions, resolveConfig } from "../../src/config/config.js";
 import { systemClock } from "../../src/election/clock.js";
 import { epochOf, type NodeId } from "../../src/election/core/names.js";
 import { HoldfastError } from "../../src/errors.js";
+import type { Crons } from "../../src/jobs/crons.js";
 import { jobSettingsOf } from "../../src/jobs/job-settings.js";
 import { Jobs } from "../../src/jobs/jobs.js";
 import { InFlightWork } from "../../src/lifecycle/in-flight.js";
@@ -19,6 +20,7 @@ import { usualDefaults } from "../../src/queue/queue-defaults.js";
 import { Queues } from "../../src/queue/queues.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { AccessBook, Transition } from "../../src/store/contract.js";
+import { MemoryCronTables } from "../../src/store/memory/cron-tables.js";
 import { MemoryJobBook } from "../../src/store/memory/job-book.js";
 import { MemoryJobTables } from "../../src/store/memory/job-tables.js";
 import { MemoryQueueBook } from "../../src/store/memory/queue-book.js";
@@ -26,6 +28,7 @@ import { MemoryQueueTables } from "../../src/store/memory/queue-tables.js";
 import { memoryQueueView } from "../../src/store/memory/queue-view.js";
 import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
 import { jobFence } from "../support/job-scene.js";
+import { standInCrons } from "./stand-in-crons.js";
 
 type Writeable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
 
@@ -48,6 +51,9 @@ export class StandInNode implements ServedNode {
     () => "g",
   );
   readonly jobs: Jobs;
+  /** What its crons are; the test fills them. */
+  readonly cronTables = new MemoryCronTables();
+  readonly crons: Crons;
   readonly log: ServedNode["log"];
   configVersion = 7;
 
@@ -77,6 +83,12 @@ export class StandInNode implements ServedNode {
     this.cluster = this.view();
     this.stand("LEADER");
     this.jobs = this.openJobs();
+    const { jobs, stopping } = this;
+    this.crons = standInCrons(this.cronTables, this.jobTables, {
+      jobs,
+      stopping,
+      troubled: (book) => this.troubled(book),
+    });
   }
 
   /** Of the primary role, or of the one named. */
