@@ -5,6 +5,7 @@ import { agentCommand } from "./commands/agent.js";
 import { clusterCommand } from "./commands/cluster.js";
 import { configCommand } from "./commands/config.js";
 import { controllerCommand } from "./commands/controller.js";
+import { cronsCommand } from "./commands/crons.js";
 import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
@@ -33,6 +34,7 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(leaderCommand(cli))
     .addCommand(queueCommand(cli))
     .addCommand(jobsCommand(cli))
+    .addCommand(cronsCommand(cli))
     .addCommand(drillCommand(cli))
     .addCommand(configCommand(cli))
     .addCommand(tokenCommand(cli))
