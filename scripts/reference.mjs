@@ -204,7 +204,15 @@ ${table(["code", "HTTP status", "exit code", "meaning"], rows)}
 `;
 }
 
-function readMetrics({ ElectionMetrics, ClusterMetrics, QueueMetrics, JobMetrics, CronMetrics, HttpMetrics, Registry }) {
+function readMetrics({
+  ElectionMetrics,
+  ClusterMetrics,
+  QueueMetrics,
+  JobMetrics,
+  CronMetrics,
+  HttpMetrics,
+  Registry,
+}) {
   const registry = new Registry();
   const prefix = "holdfast_";
   new ElectionMetrics(registry, prefix).addRole("role", () => ({}));

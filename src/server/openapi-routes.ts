@@ -14,9 +14,8 @@ const errorSchema = {
 };
 
 const description =
-  "Who is here, who leads, and what to do about it. What is listed is what this node has: /cluster/scale, /config, and the " +
-  "endpoints of jobs (/v1), messages (/messages, /connections) and alerts (/alerts) come with the parts of Holdfast that " +
-  "they belong to.";
+  "Who is here, who leads, and what to do about it. What is listed is what this node has: /config, and the endpoints of " +
+  "messages (/messages, /connections) and alerts (/alerts) come with the parts of Holdfast that they belong to.";
 
 /** The document is made from the routes: their schemas, and the permission that each of them declares. */
 export const openapiOptions: FastifyDynamicSwaggerOptions = {

@@ -118,7 +118,10 @@ describe("config check", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/\nnot in this version yet: shutdown\.poll_interval_ms, jobs\.leader_works\n$/);
     const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
-    expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, not_yet: ["shutdown.poll_interval_ms", "jobs.leader_works"] });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: true,
+      not_yet: ["shutdown.poll_interval_ms", "jobs.leader_works"],
+    });
   });
 
   it("exits with 2 and a line for each thing that is wrong", async () => {
