@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { JobLedger, type LedgerJob } from "../../../test/support/job-ledger.js";
 import { type Fault, StandInLeader } from "../../../test/support/stand-in-leader.js";
+import { type Clock, systemClock } from "../../election/clock.js";
 import { waitUntil } from "../../store/embedded/wait-until.js";
 import { Agent } from "./agent.js";
 import type { AgentOptions } from "./agent-settings.js";
@@ -410,12 +411,33 @@ describe("an agent that is refused", () => {
     await expect(started.running).rejects.toThrow(said);
   });
 
-  it("because its token is not known is patient for some seconds, and ends", async () => {
+  const fast: Clock = {
+    ...systemClock,
+    mono: () => 10 * systemClock.mono(),
+    wakeAt: (mono, fire) => systemClock.wakeAt(mono / 10, fire),
+  };
+
+  it.each([
+    [401, "UNAUTHORIZED", "hf_wrong", "No node knows this token"],
+    [401, "UNAUTHORIZED", undefined, "The nodes take no agent without a token: make one with"],
+    [403, "FORBIDDEN", "hf_other", 'This token does not speak for agent "worker-1": make one with'],
+  ])("with %i %s is patient for some seconds, and ends", async (status, error, token, said) => {
     await using leader = await StandInLeader.start();
-    leader.fault = () => ({ kind: "refuse", status: 401, error: "UNAUTHORIZED" });
-    await using started = startAgent(leader, { token: "hf_wrong" });
-    await expect(started.running).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+    leader.fault = () => ({ kind: "refuse", status, error });
+    await using started = startAgent(leader, { token, clock: fast });
+    const failure = { code: error, message: expect.stringContaining(said) as unknown };
+    await expect(started.running).rejects.toMatchObject(failure);
     expect(leader.heard.length).toBeGreaterThan(3);
+  });
+
+  it("is not refused for good where it was only too early", async () => {
+    await using leader = await StandInLeader.start();
+    const early: Fault = { kind: "refuse", status: 401, error: "UNAUTHORIZED" };
+    leader.failNext("/v1/agents/heartbeat", early, early, early);
+    leader.ledger.submit("double", { n: 1 });
+    await using _agent = startAgent(leader, { token: "hf_new" });
+    await until(() => leader.ledger.isDone());
+    expect(leader.count("/v1/agents/heartbeat")).toBeGreaterThan(3);
   });
 });
 

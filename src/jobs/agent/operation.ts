@@ -14,13 +14,12 @@ export interface OperationContext {
 }
 
 /**
- * What an agent does with a job of this name. What it returns is the job's result, and must be JSON. What it throws is the job's
- * error, and the job is tried again; with `retry: false` on it (`FinalError` has it) it is not.
+ * What an agent does with a job of this name. Whoever writes one says what its payloads are: `({ n }: { n: number }) => 2 * n`.
  *
- * A job can be handed out more than once: an operation has to bear that.
+ * What it returns is the job's result, and must be JSON. What it throws is the job's error, and the job is tried again; with
+ * `retry: false` on it (`FinalError` has it) it is not. A job can be handed out more than once: an operation has to bear that.
  */
-// biome-ignore lint/suspicious/noExplicitAny: whoever writes an operation knows what its payloads are.
-export type Operation = (payload: any, context: OperationContext) => unknown;
+export type Operation = (payload: never, context: OperationContext) => unknown;
 
 export type Operations = Readonly<Record<string, Operation>>;
 

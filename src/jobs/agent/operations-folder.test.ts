@@ -30,7 +30,7 @@ describe("the operations of a folder", () => {
       }),
     );
     expect(Object.keys(operations).toSorted()).toEqual(["double", "images/resize", "old"]);
-    expect(operations.double?.({ n: 4 }, undefined as never)).toBe(8);
+    expect(operations.double?.({ n: 4 } as never, undefined as never)).toBe(8);
   });
 
   it.each([

@@ -60,7 +60,7 @@ export class TaskRun {
     const { timeoutMs } = task;
     if (timeoutMs !== null) this.timers.push(clock.wakeAt(clock.mono() + timeoutMs, () => this.overdue(timeoutMs)));
     try {
-      const result = await operation(task.payload, this.context());
+      const result = await operation(task.payload as never, this.context());
       if (this.dropped !== null) return { kind: "dropped" };
       return ended(this.isOverdue ? tookTooLong(timeoutMs) : outcomeOf(result));
     } catch (error) {
