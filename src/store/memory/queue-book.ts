@@ -104,7 +104,9 @@ export class MemoryQueueBook implements QueueBook {
         }
         return found;
       });
-      return claimed.map((message) => copyOf(message, now)).sort((one, other) => one.lane - other.lane || one.position - other.position);
+      return claimed
+        .map((message) => copyOf(message, now))
+        .sort((one, other) => one.lane - other.lane || one.position - other.position);
     });
   }
 
