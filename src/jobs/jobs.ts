@@ -12,7 +12,7 @@ import type { JobSettings } from "./job-settings.js";
 import { finishedJob } from "./job-wait.js";
 import { LeaseHolders } from "./lease-holders.js";
 import type { LeaseWish } from "./lease-polls.js";
-import { checkJson, type NewJob, submissionOf } from "./new-job.js";
+import { checkJson, type NewJob, storableText, submissionOf } from "./new-job.js";
 
 export type { LeaseAnswer, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
 
@@ -197,8 +197,7 @@ export class Jobs {
       checkJson("result", outcome.result);
       return { ...told, outcome: { kind: "succeeded", result: outcome.result } } as const;
     }
-    const error = outcome.error.slice(0, longestError);
-    checkJson("error", error);
+    const error = storableText(outcome.error, longestError);
     if (!outcome.retry) return { ...told, outcome: { kind: "failed_for_good", error } } as const;
     return {
       ...told,

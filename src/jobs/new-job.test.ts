@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jobSettingsOf } from "./job-settings.js";
-import { checkJson, jobLimits, type NewJob, submissionOf } from "./new-job.js";
+import { checkJson, jobLimits, type NewJob, storableText, submissionOf } from "./new-job.js";
 
 const settings = jobSettingsOf({
   jobs: { maxAttempts: 5, drainGraceSeconds: 5, backoff: { ms: 1_000 }, timeout: { ms: 3_600_000 } },
@@ -81,5 +81,14 @@ describe("a new job", () => {
     expect(() => checkJson("payload", most)).not.toThrow();
     expect(() => checkJson("payload", `${most}x`)).toThrow(expect.objectContaining({ code: "BODY_TOO_LARGE" }));
     expect(() => checkJson("payload", "\u20ac".repeat(jobLimits.payloadBytes / 3))).toThrow("keep it elsewhere");
+  });
+});
+
+describe("an error that an agent tells", () => {
+  it("is stored whatever it says, up to a length", () => {
+    expect(storableText("plain \u{1f511}", 100)).toBe("plain \u{1f511}");
+    expect(storableText("zero \0 half \ud800 end", 100)).toBe("zero \ufffd half \ufffd end");
+    expect(storableText("ab\u{1f511}", 3)).toBe("ab");
+    expect(storableText("x".repeat(5_000), 4_096)).toHaveLength(4_096);
   });
 });

@@ -80,6 +80,12 @@ export function checkJson(what: string, value: Json): void {
 
 const cannotBeStored = /[\0\p{Cs}]/u;
 
+/** What somebody says for people to read is never refused: it is cut, and what cannot be stored is replaced. */
+export function storableText(text: string, longest: number): string {
+  const cut = text.slice(0, longest).replace(/[\ud800-\udbff]$/, "");
+  return cut.replace(/[\0\p{Cs}]/gu, "\ufffd");
+}
+
 function holdsUnstorable(value: Json): boolean {
   if (typeof value === "string") return cannotBeStored.test(value);
   if (typeof value !== "object" || value === null) return false;

@@ -34,6 +34,12 @@ const tags = ["jobs"];
 export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
   const { node, limits } = options;
   const { jobs } = node;
+  // Whoever waits for a job's end does not hold up this server's.
+  const closing = new AbortController();
+  app.addHook("preClose", async () => {
+    closing.abort();
+    await Promise.resolve();
+  });
   const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
   const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
     node.work.run(async () => await toDatabase(node, limits.databaseWaitMs, write));
@@ -119,7 +125,7 @@ export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Li
       },
     },
     async ({ params: { id }, query: { wait_ms: waitMs = 0 } }, reply) => {
-      const waiting = jobs.wait(id, waitMs, hangUpOf(reply));
+      const waiting = jobs.wait(id, waitMs, AbortSignal.any([hangUpOf(reply), closing.signal]));
       return showJob(foundJob(id, await fromDatabase(waitMs + limits.databaseWaitMs, waiting)));
     },
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Served, serve, serveOpen } from "./served.js";
+import { listen, type Served, serve, serveOpen } from "./served.js";
 import { awayAtOnce, StandInNode } from "./stand-in-node.js";
 
 type Body = Record<string, unknown>;
@@ -186,6 +186,15 @@ describe("GET /v1/jobs/{id}", () => {
     expect((await waiting).body.state).toBe("cancelled");
     expect((await get(served, "/v1/jobs/j?wait_ms=120001")).status).toBe(422);
   });
+});
+
+it("a wait for a job's end does not hold up the close of the server", async () => {
+  await using served = await listen({}, { closeGraceMs: 60_000 });
+  await served.node.jobs.submit([{ op: "x", jobId: "j" }]);
+  const waiting = fetch(`${served.server.url}/v1/jobs/j?wait_ms=60000`);
+  await expect.poll(() => served.node.jobs.events.listeners).toBe(1);
+  await served.server.close();
+  expect(await (await waiting).json()).toMatchObject({ state: "queued" });
 });
 
 describe("what operators do to jobs", () => {

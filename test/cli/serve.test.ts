@@ -97,7 +97,11 @@ describe("holdfast serve", () => {
   });
 
   it("publishes where it is reached, also where nobody said it, and warns where that is nowhere for others", async () => {
-    const settings = settingsOf("found", { "api.public_url": "", "shutdown.poll_interval_ms": 50 });
+    const settings = settingsOf("found", {
+      "api.public_url": "",
+      "shutdown.poll_interval_ms": 50,
+      "cluster.roles": "scheduler",
+    });
     await using served = await ServeProcess.start({ settings });
     await served.said('"msg":"elected"');
     const { nodes } = await served.read<{ readonly nodes: readonly { node_id: string; url: string | null }[] }>(
@@ -107,6 +111,7 @@ describe("holdfast serve", () => {
     expect(await served.read("/role")).toMatchObject({ leader_url: served.url });
     const warnings = served.output.split("\n").filter((line) => line.includes('"level":40'));
     expect(warnings).toContainEqual(expect.stringContaining("other hosts cannot reach this node"));
+    expect(warnings).toContainEqual(expect.stringContaining("no agent reaches the jobs"));
     expect(warnings).toContainEqual(expect.stringContaining("not in this version yet: shutdown.poll_interval_ms"));
   });
 

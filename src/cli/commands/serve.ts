@@ -60,10 +60,14 @@ export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): 
 /** What a node can start with, and its operator may not have meant. */
 function warningsOf({ cluster, api }: Config, sources: Sources): readonly string[] {
   const unreachable = cluster.enabled && isLoopback(api.host) && api.publicUrl === "";
+  const unspoken = cluster.roles.includes("scheduler") && !cluster.roles.includes("gateway");
   const ineffective = notYetLine(sources);
   return [
     ...(unreachable
       ? [`api.host (${api.host}) is this machine's own and api.public_url is empty: other hosts cannot reach this node`]
+      : []),
+    ...(unspoken
+      ? ["cluster.roles has scheduler without gateway: while this node leads, no agent reaches the jobs"]
       : []),
     ...(ineffective === null ? [] : [ineffective]),
   ];
