@@ -12,26 +12,24 @@ const restMs = 20;
 export class JobsClient {
   private readonly urls: readonly string[];
   private at: string;
-  /** How often nobody answered, or nobody led. */
-  again = 0;
 
   constructor(urls: readonly string[]) {
     this.urls = urls;
     this.at = urls[0] ?? "";
   }
 
-  /** Null: it answered that there is nothing. */
+  /** What a leader answered, a refusal included. */
   async post(path: string, body: object): Promise<Answer> {
     const deadline = performance.now() + patienceMs;
     for (;;) {
       const answer = await this.ask(path, body);
       if (answer !== null) return answer;
       if (performance.now() > deadline) throw new Error(`No leader answered to POST ${path} for ${patienceMs} ms.`);
-      this.again += 1;
       await pause(restMs);
     }
   }
 
+  /** Null where nobody answered, or nobody who leads. */
   private async ask(path: string, body: object): Promise<Answer | null> {
     try {
       const response = await fetch(`${this.at}${path}`, {

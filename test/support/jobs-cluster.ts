@@ -27,6 +27,7 @@ interface Place {
 export interface Kill {
   /** Of the leader that was killed. */
   readonly epoch: number;
+  readonly at: number;
   readonly electedMs: number;
 }
 
@@ -99,7 +100,7 @@ export class JobsCluster implements AsyncDisposable {
     this.refill(place);
     const next = await this.leader();
     if (next.epoch <= epoch) throw new Error(`Epoch ${epoch} was killed, and ${next.epoch} leads.`);
-    this.kills.push({ epoch, electedMs: performance.now() - killedAt });
+    this.kills.push({ epoch, at: killedAt, electedMs: performance.now() - killedAt });
   }
 
   /** Resolves when all places are taken. Rejects where a node could not be started. */
