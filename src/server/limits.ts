@@ -21,7 +21,8 @@ export const limits = {
   /** Without a byte in either direction. Above the longest poll there is. */
   connectionTimeoutMs: 150_000,
   handshakeTimeoutMs: 10_000,
-  maxConnections: 1_000,
+  /** An agent holds one while it waits, and another while it works: enough for two thousand of them. */
+  maxConnections: 5_000,
   /** Beyond those: told that there are too many. A connection beyond these as well is closed without a word. */
   spareConnections: 100,
   /** How long requests under way may take once the server closes. */
