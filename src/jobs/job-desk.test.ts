@@ -62,6 +62,19 @@ describe("the leader's desk", () => {
     };
   };
 
+  it("gathers the beats of many agents for a second: together they cost what one does", async () => {
+    const beat = { kind: "heartbeat", namespace: "default", capabilities: [], version: null, tasks: 0 } as const;
+    const registered = desk.carryOut({ ...beat, agent: "a", registers: true });
+    await scene.clock.advance(0);
+    expect(await registered).toEqual({ kind: "seen" });
+    const beats = ["a", "a", "a"].map((agent) => desk.carryOut({ ...beat, agent, registers: false }));
+    await scene.clock.advance(999);
+    expect(scene.kinds).toEqual([["heartbeat"]]);
+    await scene.clock.advance(1);
+    expect(await Promise.all(beats)).toHaveLength(3);
+    expect(scene.kinds).toEqual([["heartbeat"], ["heartbeat", "heartbeat", "heartbeat"]]);
+  });
+
   it("carries out in one transaction what came in while the one before it committed", async () => {
     const held = hold();
     const first = desk.carryOut(submission("first"));

@@ -41,6 +41,7 @@ interface Pending {
 const mostOrders = 1_000;
 const mostRipened = 1_000;
 const firstPauseMs = 10;
+const gatherBeatsMs = 1_000;
 const longestPauseMs = 2_000;
 
 /** What a leader that drains still takes: it ends what was begun, and begins nothing. */
@@ -58,6 +59,7 @@ export class JobDesk {
   private dueAt: number | null = 0;
   private draining = false;
   private isCommitting = false;
+  private isGathering = false;
   private ended: Error | null = null;
   private readonly over = new AbortController();
 
@@ -87,8 +89,20 @@ export class JobDesk {
     if (this.draining && !endings.has(order.kind)) throw new DrainingError();
     return (await new Promise<JobAnswer>((resolve, reject) => {
       this.pending.push({ order, resolve, reject });
-      this.changed.notify();
+      if (order.kind === "heartbeat" && !order.registers) this.notifySoon();
+      else this.changed.notify();
     })) as AnswerTo<Order>;
+  }
+
+  /** Nobody waits for a beat: those of many agents go together, and a thousand of them cost as much as one. */
+  private notifySoon(): void {
+    if (this.isGathering) return;
+    this.isGathering = true;
+    const { clock } = this.parts;
+    clock.wakeAt(clock.mono() + gatherBeatsMs, () => {
+      this.isGathering = false;
+      this.changed.notify();
+    });
   }
 
   /** Waits for work: so long at most, and no longer than somebody hears it. */

@@ -124,7 +124,7 @@ describe("the jobs of a node", () => {
     expect(await settled(jobs.removeAgent("agent-1"))).toEqual({ kind: "removed" });
     expect(await jobs.book.job("job")).toMatchObject({ state: "queued", attempts: 0 });
     expect(await settled(jobs.lease(wish, 0, never))).toEqual({ kind: "deleted" });
-    expect(await settled(jobs.heartbeat({ ...beat, registers: false }))).toEqual({ kind: "deleted" });
+    expect(await settled(jobs.heartbeat({ ...beat, registers: false }), 1_000)).toEqual({ kind: "deleted" });
     await settled(jobs.heartbeat({ ...beat, registers: true }));
     expect(await settled(jobs.lease(wish, 0, never))).toMatchObject({ kind: "leased" });
   });

@@ -76,8 +76,9 @@ export class Queue {
   /** In the order given, within each lane. All are checked before any is taken in. */
   async enqueueMany(messages: readonly NewMessage[]): Promise<readonly Accepted[]> {
     const { stages, maxBodyBytes } = this.settings;
-    if (!Array.isArray(messages)) throw new HoldfastError("INVALID_REQUEST", "Give an array of messages.");
-    for (const message of messages as readonly NewMessage[]) checkMessage(message, stages, maxBodyBytes);
+    const given: unknown = messages;
+    if (!Array.isArray(given)) throw new HoldfastError("INVALID_REQUEST", "Give an array of messages.");
+    for (const message of messages) checkMessage(message, stages, maxBodyBytes);
     const { intake } = this.leading();
     const [first = ""] = stages;
     return await intake.add(messages.map((message) => incomingOf(message, first)));
