@@ -7,7 +7,7 @@ import { quickCluster, ServeProcess } from "./serve-process.js";
 
 const patienceMs = 30_000;
 /** A job that is held silently is another's after so long. */
-const leaseTtlSeconds = 4;
+const leaseTtlSeconds = 3;
 
 const crons = `
 [[crons]]
@@ -53,11 +53,10 @@ export class JobsCluster implements AsyncDisposable {
     const cluster = new JobsCluster(databaseUrl, folder);
     try {
       await cluster.client.connect();
-      for (let place = 0; place < count; place += 1) {
-        const id = cluster.nextId();
-        const process = await cluster.serve(id);
-        cluster.places.push({ id, process, port: Number(new URL(process.url).port) });
-      }
+      const ids = Array.from({ length: count }, () => cluster.nextId());
+      const started = await Promise.allSettled(ids.map((id) => cluster.place(id)));
+      const failed = started.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+      if (failed !== undefined) throw failed.reason;
       await cluster.leader();
       return cluster;
     } catch (error) {
@@ -114,6 +113,11 @@ export class JobsCluster implements AsyncDisposable {
     await Promise.all(living.map((process) => process[Symbol.asyncDispose]()));
     await this.client.end();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  private async place(id: string): Promise<void> {
+    const process = await this.serve(id);
+    this.places.push({ id, process, port: Number(new URL(process.url).port) });
   }
 
   private refill(place: Place): void {
