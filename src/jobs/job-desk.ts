@@ -182,7 +182,7 @@ export class JobDesk {
     return {
       order: poll.order,
       resolve: (answer) => {
-        if (poll.answered(answer as LeaseAnswer)) return;
+        if (this.polls.answered(poll, answer as LeaseAnswer)) return;
         const order = { kind: "give_back", agent, leaseId, jobIds: null } as const;
         this.pending.push({ order, resolve: () => undefined, reject: () => undefined });
       },

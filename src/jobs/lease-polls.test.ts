@@ -22,7 +22,7 @@ function scene() {
   const rest = (agent: string, given: Parameters<typeof wish>[1] = {}) => {
     const answer = polls.add(wish(agent, given), 30_000, never);
     answer.catch(() => undefined);
-    for (const poll of polls.next([])) poll.answered({ kind: "none" });
+    for (const poll of polls.next([])) polls.answered(poll, { kind: "none" });
     return answer;
   };
   return { clock, polls, asked, rest };
@@ -33,6 +33,38 @@ describe("agents that wait for work", () => {
     const { asked, rest } = scene();
     void rest("one");
     expect(asked()).toEqual([]);
+  });
+
+  it("are not asked for again when they come back, until something may be there for them", async () => {
+    const { clock, polls, asked, rest } = scene();
+    const answer = rest("one");
+    await clock.advance(30_000);
+    expect(await answer).toEqual({ kind: "none" });
+    const back = (): void => void polls.add(wish("one"), 30_000, never);
+    back();
+    expect(asked()).toEqual([]);
+    expect(asked(submission("a"))).toEqual(["one"]);
+    back();
+    expect(asked()).toEqual(["one"]);
+  });
+
+  it("are asked for again where something came free while they were", () => {
+    const { polls, asked } = scene();
+    void polls.add(wish("one"), 30_000, never);
+    const [poll] = polls.next([]);
+    polls.stir();
+    if (poll !== undefined) polls.answered(poll, { kind: "none" });
+    expect(asked()).toEqual(["one"]);
+    void polls.add(wish("one"), 30_000, never);
+    expect(asked()).toEqual(["one"]);
+  });
+
+  it("are told at once where they do not want to wait and nothing has come", async () => {
+    const { clock, polls, rest } = scene();
+    void rest("one");
+    const answer = polls.add(wish("one"), 0, never);
+    await clock.advance(0);
+    expect(await answer).toEqual({ kind: "none" });
   });
 
   it("are woken by a job that suits them, one for each, the longest waiting first", () => {

@@ -66,6 +66,11 @@ export class LeasePoll {
     this.wasAsked = true;
   }
 
+  /** It was looked before, for the same agent, and nothing has come since. */
+  knownToFindNothing(): void {
+    this.wasAsked = true;
+  }
+
   /** False where work came and nobody is there to take it. */
   answered(answer: LeaseAnswer): boolean {
     this.isUnderWay = false;
@@ -110,6 +115,8 @@ export class LeasePolls {
   /** Something may be there for them. */
   private readonly restless = new Set<LeasePoll>();
   private readonly resting = new Set<LeasePoll>();
+  /** By namespace: for whom there was nothing when it was last looked. Forgotten as soon as something comes. */
+  private readonly nothingFor = new Map<string, Set<string>>();
 
   constructor(clock: Clock, ttlMs: number) {
     this.clock = clock;
@@ -135,18 +142,36 @@ export class LeasePolls {
           this.resting.delete(gone);
         },
       });
-      this.restless.add(poll);
+      if (this.nothingFor.get(wish.namespace)?.has(whoOf(wish)) === true) {
+        poll.knownToFindNothing();
+        this.resting.add(poll);
+      } else {
+        this.restless.add(poll);
+      }
     });
+  }
+
+  /** False where work came and nobody is there to take it. */
+  answered(poll: LeasePoll, answer: LeaseAnswer): boolean {
+    const { order } = poll;
+    // Where something came free meanwhile, it is among the restless, and has to be looked after again.
+    if (answer.kind === "none" && this.resting.has(poll)) {
+      const known = this.nothingFor.get(order.namespace) ?? new Set<string>();
+      this.nothingFor.set(order.namespace, known.add(whoOf(order)));
+    }
+    return poll.answered(answer);
   }
 
   /** Something came free, and it is not known for whom. */
   stir(): void {
+    this.nothingFor.clear();
     for (const poll of this.resting) this.restless.add(poll);
     this.resting.clear();
   }
 
   /** These jobs are ready, and whoever was asked for them took others: each that they suit is looked after again. */
   stirFor(demands: readonly Demand[]): void {
+    for (const { namespace } of demands) this.nothingFor.delete(namespace);
     const kinds = new Map(demands.map((demand) => [kindOf(demand), demand]));
     for (const poll of this.resting) {
       if (![...kinds.values()].some((demand) => suits(demand, poll.order))) continue;
@@ -157,6 +182,7 @@ export class LeasePolls {
 
   /** Those to look after now: the restless, and one for each of these jobs. */
   next(demands: readonly Demand[]): readonly LeasePoll[] {
+    for (const { namespace } of demands) this.nothingFor.delete(namespace);
     const taken = new Set<LeasePoll>();
     for (const poll of this.restless) {
       if (taken.size >= mostAtOnce) break;
@@ -192,3 +218,8 @@ export class LeasePolls {
 
 const kindOf = ({ namespace, capabilities, pinnedAgent }: Demand): string =>
   JSON.stringify([namespace, capabilities, pinnedAgent]);
+
+/** Jobs may be pinned to an agent, or ask for what it can do. */
+function whoOf({ agent, capabilities }: Pick<LeaseWish, "agent" | "capabilities">): string {
+  return JSON.stringify([agent, capabilities]);
+}
