@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { Signal } from "../../lifecycle/signal.js";
 import { LeaseBook } from "../core/agent/lease-book.js";
 import { Outbox } from "../core/agent/outbox.js";
@@ -49,6 +50,7 @@ export class AgentParts {
     this.roomChanged = new Signal(clock);
     this.outboxChanged = new Signal(clock);
     this.leasesChanged = new Signal(clock);
+    setMaxListeners(0, this.over.signal); // Every request that is under way listens.
   }
 
   get isOver(): boolean {
