@@ -37,9 +37,13 @@ const agent = new Agent({
   },
 });
 
-process.on("message", async () => {
+process.on("message", () => {
+  void stop();
+});
+
+async function stop() {
   await agent.stop();
   process.send({ kind: "account", runs, stale, refused, counts: agent.counts });
-});
+}
 
 await agent.run();
