@@ -237,7 +237,8 @@ export class Queue {
       opened: () => this.openings.emit("opened"),
       trouble: (what, error) => {
         const reason = error instanceof Error ? error.message : String(error);
-        this.node.log.warn({ queue: this.name, node_id: this.node.id, reason }, what);
+        const epoch = Number(term.fence.epoch);
+        this.node.log.warn({ queue: this.name, role: this.role, epoch, node_id: this.node.id, reason }, what);
       },
       failed: (error) => failure.abort(error),
     });

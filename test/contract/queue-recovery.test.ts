@@ -169,17 +169,23 @@ describe.each([
 
     it("is found again by whom it was woken, opened or paused for", async () => {
       const { book, fence } = leader;
-      await book.append(fence, leader.batch([messageAt(idle, 1, "one")], [idle]));
-      expect(await found(leader)).toEqual([lane, idle]);
       for (const wake of [
         () => leader.lane("idle"),
         () => book.setPaused(queue, { stage: "in", lane: "idle" }, true),
+        () => book.append(fence, leader.batch([messageAt(idle, 1, "one")], [idle])),
       ] as const) {
         await book.rest(fence, [idle]);
         expect(await found(leader)).toEqual([lane]);
         await wake();
         expect(await found(leader)).toEqual([lane, idle]);
       }
+    });
+
+    it("is none that holds something, should it have been asked to rest before that came", async () => {
+      await leader.put(lane, "one");
+      await leader.book.rest(leader.fence, [lane]);
+      const next = await QueueLeader.succeed(a, leader, b);
+      expect(next.recovery.lanes).toMatchObject([{ id: lane }]);
     });
 
     it("is none that has something in flight", async () => {

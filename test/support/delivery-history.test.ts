@@ -25,6 +25,7 @@ function history(told: readonly Told[], rest: Partial<DeliveryHistory> = {}): De
     acknowledged: highest,
     deliveries: deliveries(...told),
     freezes: [],
+    lostTrack: new Set(),
     batch: 2,
     ...rest,
   };
@@ -150,6 +151,10 @@ describe("a history of deliveries is refused", () => {
   it("when a leader repeats what had not failed, at once or later", () => {
     expect(kindsOf(history([{ number: 1 }, { number: 1 }]))).toEqual(["repeated"]);
     expect(kindsOf(history([{ number: 1 }, { number: 2 }, { number: 1 }]))).toEqual(["repeated"]);
+    const told = [{ number: 1 }, { number: 2 }, { number: 1 }, { number: 2 }];
+    expect(kindsOf(history(told, { lostTrack: new Set([1]) }))).toEqual([]);
+    expect(kindsOf(history(told, { lostTrack: new Set([2]) }))).toContain("repeated");
+    expect(kindsOf(history(told, { lostTrack: new Set([1]), batch: 1 }))).toContain("repeated");
   });
 
   it("when the next leader repeats more of a lane than one claim", () => {

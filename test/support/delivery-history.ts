@@ -43,6 +43,8 @@ export interface DeliveryHistory {
   /** In any order. */
   readonly deliveries: readonly Delivery[];
   readonly freezes: readonly Freeze[];
+  /** Epochs whose leader stayed, and said that it had lost track of what was claimed or finished. */
+  readonly lostTrack: ReadonlySet<number>;
   /** The most messages of one lane that can be in flight: the queue's `batch`. */
   readonly batch: number;
 }
@@ -56,7 +58,7 @@ export interface Violation {
     | "doubled"
     /** Delivered for the first time before one that was acknowledged earlier; or a leader left one out (G5). */
     | "inverted"
-    /** Delivered again by the same leader, although it had not failed. */
+    /** Delivered again by the same leader, although it had neither failed nor been lost track of. */
     | "repeated"
     /** Delivered again after a failover, in greater number than one of its lane's claims, or though it was settled. */
     | "beyond_bound"
@@ -131,7 +133,7 @@ function byLane({ stages, sent, acknowledged, deliveries }: DeliveryHistory): Re
 }
 
 /** Walks through one lane of one stage, in the order of time. */
-function laneViolations(lane: LaneStory, { batch }: DeliveryHistory): readonly Violation[] {
+function laneViolations(lane: LaneStory, { batch, lostTrack }: DeliveryHistory): readonly Violation[] {
   const found: Violation[] = [];
   const seen = new Map<number, Delivery[]>();
   const lastOfEpoch = new Map<number, Delivery>();
@@ -151,10 +153,14 @@ function laneViolations(lane: LaneStory, { batch }: DeliveryHistory): readonly V
 
     const before = lastOfEpoch.get(epoch);
     lastOfEpoch.set(epoch, delivery);
+    // A leader that lost its connection, and said so, repeats what it does not know to be settled.
+    const mayRepeat = before !== undefined && lostTrack.has(epoch) && number > before.number - batch;
     if (before !== undefined && before.number === number) {
-      if (!before.failed || delivery.attempt !== before.attempt + 1) say("repeated", "had not failed");
-    } else if (before !== undefined && number <= before.number) say("repeated", `came after ${before.number}`);
-    else if (before !== undefined && number > before.number + 1) say("inverted", `came right after ${before.number}`);
+      const isRetry = before.failed && delivery.attempt === before.attempt + 1;
+      if (!isRetry && !mayRepeat) say("repeated", "had not failed");
+    } else if (before !== undefined && number <= before.number) {
+      if (!mayRepeat) say("repeated", `came after ${before.number}`);
+    } else if (before !== undefined && number > before.number + 1) say("inverted", `came right after ${before.number}`);
 
     if (isRepetition(delivery, earlier)) {
       const repeated = repeatedBy.get(epoch) ?? new Set();

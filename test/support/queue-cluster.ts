@@ -53,6 +53,8 @@ export class QueueCluster implements AsyncDisposable {
   private readonly acknowledged = new Map<string, number>();
   private readonly url: string;
   private readonly processes = new Set<QueueProcess>();
+  /** Also those that are gone. */
+  private readonly everyProcess = new Set<QueueProcess>();
   private readonly events = new EventEmitter<{ elected: [Election]; delivered: [Delivery] }>();
   private readonly unanswered = new Map<QueueProcess, Set<Promise<Answer>>>();
   private reign: Reign | null = null;
@@ -169,7 +171,8 @@ export class QueueCluster implements AsyncDisposable {
   history(): DeliveryHistory {
     const { stages, batch } = queueOptions;
     const { sent, acknowledged, deliveries, freezes } = this;
-    return { stages, batch, sent, acknowledged, deliveries, freezes };
+    const lostTrack = new Set([...this.everyProcess].flatMap((process) => [...process.lostTrack]));
+    return { stages, batch, sent, acknowledged, deliveries, freezes, lostTrack };
   }
 
   onDelivery(listener: (delivery: Delivery) => void): void {
@@ -190,6 +193,7 @@ export class QueueCluster implements AsyncDisposable {
     const settings = clusterNode(this.url, `node-${this.made}`, quick);
     const process = new QueueProcess({ settings, queue: queueOptions });
     this.processes.add(process);
+    this.everyProcess.add(process);
     process.on("delivery", (delivery) => {
       this.deliveries.push(delivery);
       this.events.emit("delivered", delivery);

@@ -49,6 +49,8 @@ export class QueueProcess
   /** Resolves when it has ended and all that it had told is heard. */
   readonly gone: Promise<unknown>;
   readonly log: string[] = [];
+  /** The epochs in which it said that it had lost track of what was claimed or finished. */
+  readonly lostTrack = new Set<number>();
   private readonly child: ChildProcess;
   private readonly replies = new Map<number, (answer: Answer) => void>();
   private nextId = 1;
@@ -134,6 +136,9 @@ export class QueueProcess
       case "lost":
         return void this.emit(report.kind, report);
       case "log":
+        if (/not known what was finished|could not be claimed/.test(report.line.msg)) {
+          this.lostTrack.add(Number(report.line["epoch"]));
+        }
         return void this.log.push(JSON.stringify(report.line));
       case "started":
         this.name = report.nodeId;

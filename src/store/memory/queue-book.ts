@@ -158,7 +158,9 @@ export class MemoryQueueBook implements QueueBook {
 
   async rest(fence: FenceToken, lanes: readonly number[]): Promise<void> {
     await this.write(fence, () => {
-      for (const lane of this.tables.lanesNamed(lanes)) if (lane.claimed === lane.done) lane.busy = false;
+      for (const lane of this.tables.lanesNamed(lanes)) {
+        if (lane.claimed === lane.done && lane.newest <= lane.done) lane.busy = false;
+      }
     });
   }
 

@@ -38,7 +38,10 @@ export function queueStatements(schema: string) {
       update ${schema}.lanes l set claimed = done, claim = 0, leased_until = null
       where queue = $1 and busy and claimed > done and leased_until < clock_timestamp()
       returning ${schema}.lane_view(l) as lane`,
-    rest: `update ${schema}.lanes set busy = false where id = any ($1) and claimed = done`,
+    // A rest that comes late, when its leader has given it up for lost, must not hide what was taken in meanwhile.
+    rest: `
+      update ${schema}.lanes l set busy = false
+      where id = any ($1) and claimed = done and ${schema}.lane_tail(l) = done`,
 
     setPaused: `
       update ${schema}.lanes l set

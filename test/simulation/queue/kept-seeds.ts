@@ -24,6 +24,7 @@ export const keptSeeds: readonly KeptSeed[] = [
     found: "what was finished after a lost settlement was committed without what was produced before it",
   },
   { seed: 1, found: "a lane came to rest after an append, because the reply to the rest was lost" },
+  { seed: 478, found: "a rest that was given up for lost came late, and hid what had been taken in meanwhile" },
   { seed: 95, found: "a reading of the lanes forgot that one may yet come to rest" },
   { seed: 77, found: "a sweep let a second handler begin beside the first" },
   { seed: 1, theme: "calm", found: "what the end of a term interrupted counted as a crash" },
