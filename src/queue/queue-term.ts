@@ -122,16 +122,20 @@ export class QueueTerm {
   private async deliver(): Promise<void> {
     const { parts, table, appender } = this;
     if (appender === null) return;
+    const onFreed = (): void => {
+      this.redriving?.nudge();
+      this.deliveries?.nudge();
+      this.intake?.nudge();
+    };
     const settling = new Settling({
       parts,
       table,
       appender,
       onSettled: () => {
         this.failures = 0;
-        this.redriving?.nudge();
-        this.deliveries?.nudge();
-        this.intake?.nudge();
+        onFreed();
       },
+      onFreed: () => onFreed(),
       failed: (error) => {
         this.failures += 1;
         if (isOver(error)) parts.failed(error);
@@ -139,7 +143,6 @@ export class QueueTerm {
         deliveries.stop();
       },
     });
-    const onFreed = (): void => this.deliveries?.nudge();
     const deliveries = new Deliveries({ parts, table, settling, hung: this.hung, onFreed });
     this.settling = settling;
     this.deliveries = deliveries;

@@ -32,12 +32,13 @@ export class Settling {
   private readonly table: LaneTable;
   private readonly appender: Appender;
   private readonly onSettled: () => void;
+  private readonly onFreed: () => void;
   private readonly failed: (error: unknown) => void;
   private readonly changed: Signal;
   private pending = new Map<Lane, Progress>();
   private closing = false;
-  /** Lanes that something pending was produced for, and which were not free; and those of them that are held for it. */
-  private wanted: ReadonlySet<Lane> = new Set();
+  /** For what could not be settled, the lanes that it was produced for; and those of them that are held for it. */
+  private wanted: readonly ReadonlySet<Lane>[] = [];
   private readonly held = new Set<Lane>();
   private lost = false;
   private endedLanes = 0;
@@ -47,6 +48,8 @@ export class Settling {
     readonly table: LaneTable;
     readonly appender: Appender;
     readonly onSettled: () => void;
+    /** Lanes can be appended to again. */
+    readonly onFreed: () => void;
     /** What has been delivered has to be looked up in the database. */
     readonly failed: (error: unknown) => void;
   }) {
@@ -54,6 +57,7 @@ export class Settling {
     this.table = options.table;
     this.appender = options.appender;
     this.onSettled = options.onSettled;
+    this.onFreed = options.onFreed;
     this.failed = options.failed;
     this.changed = new Signal(options.parts.clock);
   }
@@ -118,10 +122,13 @@ export class Settling {
 
   /** An append that was in the way has ended. What is wanted is held before the next one begins, which would come first for ever. */
   nudge(): void {
-    for (const lane of this.wanted) {
-      if (lane.appending) continue;
-      lane.appending = true;
-      this.held.add(lane);
+    for (const lanes of this.wanted) {
+      // All that one of them needs, or none: a redrive that holds some of them would wait for the others for ever.
+      if ([...lanes].some((lane) => lane.appending && !this.held.has(lane))) continue;
+      for (const lane of lanes) {
+        lane.appending = true;
+        this.held.add(lane);
+      }
     }
     if (this.pending.size > 0) this.changed.notify();
   }
@@ -150,7 +157,7 @@ export class Settling {
   private letGo(): void {
     for (const lane of this.held) lane.appending = false;
     this.held.clear();
-    this.wanted = new Set();
+    this.wanted = [];
   }
 
   /** False where all that is pending has to wait for an append to a lane that it produces for. */
@@ -161,7 +168,10 @@ export class Settling {
     try {
       await this.appender.openLanes(taken.flatMap(({ produced }) => produced));
       settled = this.thoseWithFreeLanes(taken);
-      if (settled.length === 0) return false;
+      if (settled.length === 0) {
+        this.onFreed(); // Of what was held for it.
+        return false;
+      }
       for (const { lane } of settled) this.pending.delete(lane);
       const produced = settled.flatMap((progress) => progress.produced);
       placed = produced.length === 0 ? null : this.appender.place(produced);
@@ -195,20 +205,12 @@ export class Settling {
     return taken;
   }
 
-  /** The lanes of the others are wanted: they are held for this as soon as they are free. */
+  /** Those of the others are wanted. What was held for this is used now, or let go: nobody waits for a lane and holds another. */
   private thoseWithFreeLanes(taken: readonly Progress[]): readonly Progress[] {
-    for (const lane of this.held) lane.appending = false;
+    this.letGo();
     const free = taken.filter(({ produced }) => produced.every((message) => this.appender.isFree(message)));
     const gone = new Set(free);
-    this.wanted = new Set(
-      taken.filter((one) => !gone.has(one)).flatMap(({ produced }) => [...this.appender.lanesOf(produced)]),
-    );
-    const next = free.flatMap(({ produced }) => [...this.appender.lanesOf(produced)]);
-    for (const lane of next) this.held.delete(lane);
-    for (const lane of this.held) {
-      if (this.wanted.has(lane)) lane.appending = true;
-      else this.held.delete(lane);
-    }
+    this.wanted = taken.filter((one) => !gone.has(one)).map(({ produced }) => this.appender.lanesOf(produced));
     return free;
   }
 
