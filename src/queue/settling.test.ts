@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { systemClock } from "../election/clock.js";
+import type { AppendBatch, LaneRow, QueueBook } from "../store/queue-contract.js";
+import { Appender, type Incoming } from "./appender.js";
+import type { Lane } from "./core/lane.js";
+import { LaneTable } from "./lane-table.js";
+import { Settling } from "./settling.js";
+import type { QueueTermParts } from "./term-parts.js";
+
+const row = (id: number, lane: string): LaneRow => ({
+  id,
+  stage: "out",
+  lane,
+  done: 0,
+  tail: 0,
+  attempts: 0,
+  reclaims: 0,
+  waitMs: 0,
+  paused: false,
+  blocked: false,
+  lastError: null,
+});
+const made = (lane: string): Incoming => ({ stage: "out", lane, key: null, headers: null, body: Buffer.from(lane) });
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+it("what is produced for two lanes holds neither until it can have both: whoever has one may wait for the other", async () => {
+  const batches: (AppendBatch | null)[] = [];
+  const book: Pick<QueueBook, "settle"> = {
+    settle: async (_fence, _settlements, produced) => {
+      batches.push(produced);
+      return await Promise.resolve([]);
+    },
+  };
+  const table = new LaneTable(() => 0);
+  const [source, a, b] = [row(1, "source"), row(2, "a"), row(3, "b")].map((one) => table.load(one)) as [
+    Lane,
+    Lane,
+    Lane,
+  ];
+  const parts = { book, clock: systemClock, settings: { name: "orders", batch: 10 } } as unknown as QueueTermParts;
+  const ignore = (): void => undefined;
+  const appender = new Appender(parts, table, 1);
+  const settling = new Settling({ parts, table, appender, onSettled: ignore, onFreed: ignore, failed: ignore });
+  const running = settling.run();
+
+  b.appending = true; // By a redrive, which waits for the other.
+  settling.finished(source, 1, { position: 1, segment: 1 }, [made("a"), made("b")]);
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  settling.nudge();
+  expect({ a: a.appending, batches }).toEqual({ a: false, batches: [] });
+
+  b.appending = false;
+  settling.nudge();
+  expect([a.appending, b.appending]).toEqual([true, true]);
+  settling.stop();
+  await running;
+  expect(batches.map((batch) => batch?.messages.map(({ lane }) => lane))).toEqual([[2, 3]]);
+  expect([a.appending, b.appending]).toEqual([false, false]);
+});
