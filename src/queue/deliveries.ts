@@ -115,10 +115,12 @@ export class Deliveries {
     if (room <= 0) return false;
     const { batch, concurrency } = settings;
     let shares: readonly number[] = [];
-    const lanes = this.table.take(Math.min(room, this.widest), new Set(handlers.keys()), (ready) => {
+    const howMany = (ready: readonly Lane[]): number => {
       shares = sharesOf(ready, batch, concurrency);
       return shares.length;
-    });
+    };
+    const stages = new Set(handlers.keys());
+    const lanes = this.table.take(Math.min(room, this.widest), stages, howMany, (lane) => this.isAdmitted(lane));
     if (lanes.length === 0) return false;
     const claim = this.parts.nextClaim();
     const wishes = lanes.map(({ id }, index) => ({ lane: id, limit: shares[index] ?? 1 }));
@@ -182,16 +184,16 @@ export class Deliveries {
   /** Answers with what became of the message that was not finished, if one was begun. */
   private async deliverEach(flight: Flight, messages: readonly StoredMessage[], seat: HandlerSeat) {
     const { lane, claim } = flight;
-    const { handlers, settings, random } = this.parts;
-    const { concurrency, maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
-    const rules = { maxAttempts, policy, backoff: { firstMs, capMs } };
+    const { handlers, settings, conduct } = this.parts;
+    const { concurrency } = settings;
     let attempts = lane.attempts;
     for (const stored of messages) {
       const waitMs = delayLeft(stored);
       if (waitMs > 0) return { kind: "delayed", waitMs } as const;
       while (this.busySlots >= concurrency) await this.nextSlot();
       // Asked after the wait: meanwhile the lane may have been paused. The rest goes back, and costs no attempt.
-      const handler = this.stopping || lane.paused || !this.mayAct() ? undefined : handlers.get(lane.stage);
+      const isHeld = this.stopping || lane.paused || !this.isAdmitted(lane) || !this.mayAct();
+      const handler = isHeld ? undefined : handlers.get(lane.stage);
       if (handler === undefined) {
         this.waitingForSlot.shift()?.();
         return undefined;
@@ -199,17 +201,31 @@ export class Deliveries {
       this.busySlots += 1;
       const result = await seat.run(handler, this.messageOf(lane, stored, attempts + 1));
       this.freeSlot();
-      const head =
-        result.kind === "failed" ? headOutcome({ attempts, error: result.error }, rules, random()) : undefined;
+      const head = result.kind === "failed" ? this.headAfter(lane, { ...result, attempts }) : undefined;
       if (result.kind !== "done" && result.stillRunning !== null) {
         if (head !== undefined) this.partFrom(flight, { ...head, kind: "retry", waitMs: 0 }, result.stillRunning);
         await result.stillRunning;
       }
       if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
       this.settling.finished(lane, claim, stored, result.produced.map(incomingProduced));
+      if (conduct.settleEach?.has(lane.stage) === true) await this.settling.known(lane);
       attempts = 0;
     }
     return undefined;
+  }
+
+  private isAdmitted({ stage, name }: Lane): boolean {
+    return this.parts.conduct.admits?.({ stage, lane: name }) ?? true;
+  }
+
+  private headAfter(
+    { stage, name }: Lane,
+    failure: { readonly attempts: number; readonly error: string; readonly isFinal: boolean },
+  ) {
+    const { settings, conduct, random } = this.parts;
+    const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
+    const own = conduct.rulesOf?.({ stage, lane: name }) ?? { maxAttempts, policy, backoff: { firstMs, capMs } };
+    return headOutcome(failure, failure.isFinal ? { ...own, maxAttempts: 0 } : own, random());
   }
 
   /**

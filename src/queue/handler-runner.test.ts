@@ -114,8 +114,17 @@ describe("a handler", () => {
     expect(await runHandler(handler, message, options)).toEqual({
       kind: "failed",
       error: "no route",
+      isFinal: false,
       stillRunning: null,
     });
+  });
+
+  it("that throws what says so has failed for good", async () => {
+    const refused = Object.assign(new Error("not for us"), { retry: false });
+    const handler = async () => {
+      throw refused;
+    };
+    expect(await runHandler(handler, message, options)).toMatchObject({ error: "not for us", isFinal: true });
   });
 
   it("that throws before it returns a promise has failed", async () => {
@@ -142,6 +151,7 @@ describe("a handler", () => {
     expect(await runHandler(handler, message, options)).toEqual({
       kind: "failed",
       error: "the handler returned a value of type object instead of nothing or an array of messages",
+      isFinal: false,
       stillRunning: null,
     });
   });
@@ -172,7 +182,11 @@ describe("a function that takes too long", () => {
     });
     expect(await isPending(run)).toBe(true);
     call.settle.resolve();
-    expect(await run).toEqual({ kind: "failed", error: "the handler took longer than 1000 ms", stillRunning: null });
+    expect(await run).toMatchObject({
+      kind: "failed",
+      error: "the handler took longer than 1000 ms",
+      stillRunning: null,
+    });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -291,7 +305,11 @@ describe("a handler that can be ended by force", () => {
     expect(kill).not.toHaveBeenCalled();
     vi.advanceTimersByTime(50);
     expect(kill).toHaveBeenCalledOnce();
-    expect(await run).toEqual({ kind: "failed", error: "the handler took longer than 200 ms", stillRunning: null });
+    expect(await run).toMatchObject({
+      kind: "failed",
+      error: "the handler took longer than 200 ms",
+      stillRunning: null,
+    });
   });
 
   it("has failed while it still runs if even force does not end it", async () => {

@@ -15,7 +15,13 @@ import { type IntakeBounds, readProduced } from "./produced.js";
  */
 export type HandlerResult =
   | { readonly kind: "done"; readonly produced: readonly Produced[] }
-  | { readonly kind: "failed"; readonly error: string; readonly stillRunning: Promise<void> | null }
+  | {
+      readonly kind: "failed";
+      readonly error: string;
+      /** What was thrown says that no further attempt would help (`retry: false`). */
+      readonly isFinal: boolean;
+      readonly stillRunning: Promise<void> | null;
+    }
   /** Leadership ended first: whatever the handler did does not count, and no attempt is spent. */
   | { readonly kind: "abandoned"; readonly stillRunning: Promise<void> | null };
 
@@ -236,17 +242,18 @@ async function startedNow(handler: Handler, message: Message, context: HandlerCo
 
 function judged(value: unknown, options: RunOptions): HandlerResult {
   const read = readProduced(value, options);
-  if (read.kind === "garbage") return { kind: "failed", error: read.reason, stillRunning: null };
+  if (read.kind === "garbage") return { kind: "failed", error: read.reason, isFinal: false, stillRunning: null };
   return { kind: "done", produced: read.produced };
 }
 
 function failed(error: unknown, message: Message): HandlerResult {
-  return { kind: "failed", error: failureReason(error, message.body.toString()), stillRunning: null };
+  const isFinal = typeof error === "object" && error !== null && "retry" in error && error.retry === false;
+  return { kind: "failed", error: failureReason(error, message.body.toString()), isFinal, stillRunning: null };
 }
 
 function tooLong(limits: Limits, stillRunning: Promise<void> | null): HandlerResult {
   const error = stillRunning === null ? tooLongText(limits) : `${tooLongText(limits)}, and still runs`;
-  return { kind: "failed", error, stillRunning };
+  return { kind: "failed", error, isFinal: false, stillRunning };
 }
 
 function tooLongText({ timeoutMs }: Limits): string {

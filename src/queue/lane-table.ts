@@ -69,17 +69,19 @@ export class LaneTable {
     most: number,
     stages: ReadonlySet<string>,
     howMany: (lanes: readonly Lane[]) => number = ({ length }) => length,
+    admits: (lane: Lane) => boolean = () => true,
   ): readonly Lane[] {
     this.wakeWaiting();
     if (this.alone?.inFlight === true) return [];
-    this.alone = [...this.lastChances].find(({ stage }) => stages.has(stage)) ?? null;
+    const mayGo = (lane: Lane): boolean => stages.has(lane.stage) && admits(lane);
+    this.alone = [...this.lastChances].find(mayGo) ?? null;
     if (this.alone !== null) return this.isAnyInFlight() ? [] : this.hand([this.alone]);
     const taken: Lane[] = [];
     // One is in flight until the database knows what became of it.
     let suspects = this.suspect?.inFlight === true ? 1 : 0;
     for (const lane of this.ready) {
       if (taken.length >= most) break;
-      if (!stages.has(lane.stage)) continue;
+      if (!mayGo(lane)) continue;
       if (isSuspect(lane, this.maxReclaims)) {
         if (suspects++ > 0) continue;
       }

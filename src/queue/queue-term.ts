@@ -65,7 +65,9 @@ export class QueueTerm {
   async run(): Promise<void> {
     const { signal, settings, clock } = this.parts;
     // Also what an earlier run in this very term had in flight.
-    const segment = await this.recover();
+    let segment = await this.recover();
+    const { conduct, fence } = this.parts;
+    if ((await conduct.prepare?.(fence, signal)) === true) segment = await this.recover();
     const appender = new Appender(this.parts, this.table, segment);
     const intake = new Intake(this.parts, appender, () => this.appended());
     this.appender = appender;

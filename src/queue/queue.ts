@@ -14,6 +14,7 @@ import type {
 } from "../store/queue-contract.js";
 import type { QueueCounts } from "../telemetry/queue-metrics.js";
 import { incomingOf } from "./appender.js";
+import type { QueueConduct } from "./conduct.js";
 import type { IsolatedHandler, RunnableHandler } from "./handler-runner.js";
 import type { Accepted, Intake } from "./intake.js";
 import { setPaused, skipHead } from "./lane-steering.js";
@@ -48,6 +49,7 @@ export class Queue {
   /** Whose leader works on it. */
   readonly role: string;
   private readonly settings: QueueSettings;
+  private readonly conduct: QueueConduct;
   private readonly node: QueueNode;
   private readonly book: QueueBook;
   private readonly counts: QueueCounts | null;
@@ -56,7 +58,8 @@ export class Queue {
   private claims = 0;
   private readonly openings = new EventEmitter<{ opened: [] }>().setMaxListeners(0);
 
-  constructor(node: QueueNode, options: QueueOptions) {
+  constructor(node: QueueNode, options: QueueOptions, conduct: QueueConduct = {}) {
+    this.conduct = conduct;
     this.settings = queueSettingsOf(options, node.queues?.defaults);
     this.name = this.settings.name;
     this.role = this.settings.role;
@@ -105,6 +108,11 @@ export class Queue {
       throw new HoldfastError("BAD_SETTINGS", "A handler is a function, or made by workerHandler().");
     }
     this.handlers.set(stage, handler);
+    this.current?.nudge();
+  }
+
+  /** Lanes that were not admitted may be now. */
+  reconsider(): void {
     this.current?.nudge();
   }
 
@@ -231,6 +239,7 @@ export class Queue {
       signal: AbortSignal.any([term.signal, failure.signal]),
       requireLeader: () => term.require(),
       handlers: this.handlers,
+      conduct: this.conduct,
       clock: this.node.clock,
       random: this.node.random ?? Math.random,
       nextClaim: () => ++this.claims,

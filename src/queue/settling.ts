@@ -16,6 +16,8 @@ interface Progress {
   keeps: boolean;
   readonly produced: Incoming[];
   producedBytes: number;
+  /** Those who want to know that it was committed, or never will be. */
+  readonly waiters: (() => void)[];
 }
 
 /** One commit takes in so much, unless a single lane has produced more. */
@@ -86,6 +88,12 @@ export class Settling {
     this.changed.notify();
   }
 
+  /** Resolves when the database knows what this lane has finished; or when nobody will tell it any more, and it is delivered again. */
+  async known(lane: Lane): Promise<void> {
+    const progress = this.pending.get(lane);
+    if (progress !== undefined) await new Promise<void>((resolve) => progress.waiters.push(resolve));
+  }
+
   /** What is known of the head, while it is still worked on. */
   noted(lane: Lane, claim: number, head: Settlement["head"]): void {
     if (this.lost) return;
@@ -115,6 +123,7 @@ export class Settling {
       keeps: true,
       produced: [],
       producedBytes: 0,
+      waiters: [],
     };
     this.pending.set(lane, made);
     return made;
@@ -180,11 +189,13 @@ export class Settling {
       if (refused.length > 0) throw new HoldfastError("REFUSED", `The claims of ${refused.length} lanes were gone.`);
       if (placed !== null) this.appender.committed(placed);
       for (const progress of settled) this.adopt(progress);
+      tell(settled);
       this.onSettled();
     } catch (error) {
       if (placed !== null) this.appender.doubt(placed);
       // Whatever became of it, the database knows: what it has not heard of is delivered again. What comes after it is not
       // heard of either, or it would be finished without what was produced before it.
+      tell([...settled, ...this.pending.values()]);
       this.pending.clear();
       this.letGo();
       this.lost = true;
@@ -231,6 +242,10 @@ export class Settling {
     }
     this.table.touch(lane);
   }
+}
+
+function tell(progresses: readonly Progress[]): void {
+  for (const { waiters } of progresses) for (const wake of waiters.splice(0)) wake();
 }
 
 function settlementOf({ lane, claim, done, doneSegment, head, keeps }: Progress): Settlement {

@@ -1,6 +1,7 @@
 import type { Clock } from "../election/clock.js";
 import type { FenceToken } from "../store/contract.js";
 import type { QueueBook } from "../store/queue-contract.js";
+import type { QueueConduct } from "./conduct.js";
 import type { RunnableHandler } from "./handler-runner.js";
 import type { QueueSettings } from "./queue-settings.js";
 
@@ -14,6 +15,7 @@ export interface QueueTermParts {
   /** Throws unless this term may act at this very moment. */
   readonly requireLeader: () => void;
   readonly handlers: ReadonlyMap<string, RunnableHandler>;
+  readonly conduct: QueueConduct;
   readonly clock: Clock;
   readonly random: () => number;
   /** A number that no claim of this process has had: what an earlier one still has to say, also of this epoch, is not heard. */

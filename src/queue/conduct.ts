@@ -1,0 +1,18 @@
+import type { FenceToken } from "../store/fence-token.js";
+import type { LaneName } from "../store/queue-contract.js";
+import type { HeadRules } from "./core/head-outcome.js";
+
+/** How a room of this house runs its queue, beyond what applications can set. */
+export interface QueueConduct {
+  /**
+   * In each term, after what was in flight has gone back and before anything is taken in or handed out. Answers whether it has
+   * changed lanes: they are then read again.
+   */
+  readonly prepare?: ((fence: FenceToken, signal: AbortSignal) => Promise<boolean>) | undefined;
+  /** Whether messages of this lane are handed out now. Asked again after `reconsider`. */
+  readonly admits?: ((lane: LaneName) => boolean) | undefined;
+  /** What a failure means in this lane; null where the queue's own settings say it. */
+  readonly rulesOf?: ((lane: LaneName) => HeadRules | null) | undefined;
+  /** Stages in which a message is committed as finished before the next of its lane begins: a crash repeats one of them at most. */
+  readonly settleEach?: ReadonlySet<string> | undefined;
+}
