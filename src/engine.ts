@@ -1,0 +1,29 @@
+/** `holdfast/engine`: what a config folder of the message engine is written with. */
+export {
+  type AckOptions,
+  type Definition,
+  defineHandler,
+  defineInbound,
+  defineOutbound,
+  defineReference,
+  defineRouter,
+  type HandlerContext,
+  type HandlerDefinition,
+  type HandlerOptions,
+  type InboundDefinition,
+  type InboundOptions,
+  type OutboundDefinition,
+  type OutboundOptions,
+  type ReferenceDefinition,
+  type ReferenceOptions,
+  type ReferenceOrigin,
+  type ReferenceRow,
+  type ReferenceSet,
+  type RetryOptions,
+  type RouterDefinition,
+  type RouterOptions,
+  type StateNamespace,
+} from "./engine/definition.js";
+export type { EngineMessage, MessageFormat } from "./engine/engine-message.js";
+export { type Send, type SendBody, type SendOptions, send } from "./engine/send.js";
+export type { InboundTransport, OutboundTransport } from "./engine/transport-options.js";
