@@ -106,6 +106,8 @@ export interface OutboundOptions {
   readonly transport: OutboundTransport;
   /** The key of a message's lane, from the message as it is to be sent: only those of one key wait for each other. One lane by default. */
   readonly lane?: ((message: EngineMessage) => string) | undefined;
+  /** How many lanes, each with a connection of its own, the keys share; 8 by default. */
+  readonly lanes?: number | undefined;
   /**
    * What becomes of a message that was written and not answered: it goes out again, perhaps a second time ("resend", the
    * default); its lane stops until somebody decides ("stop"); or it counts as sent ("skip").

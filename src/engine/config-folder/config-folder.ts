@@ -1,0 +1,107 @@
+import { resolve } from "node:path";
+import { nearest } from "../../config/nearest.js";
+import { checkGraph } from "../core/graph-check.js";
+import type { Port } from "../core/graph-part.js";
+import type { Definition } from "../definition.js";
+import { bundleModules } from "./bundle.js";
+import { definitionProblems } from "./definition-check.js";
+import { type Evaluated, evaluate } from "./evaluation.js";
+import { folderHash } from "./folder-hash.js";
+import { modulesOf } from "./folder-modules.js";
+import { type Graph, graphOf } from "./graph.js";
+import { graphPartOf } from "./graph-parts.js";
+import { exportedDefinitions, lookalikes, type PlacedDefinition } from "./placed-definition.js";
+
+export interface ConfigFolderOptions {
+  readonly path: string;
+  /** What the node itself listens on, which no inbound can. */
+  readonly api?: { readonly host: string; readonly port: number } | null | undefined;
+  /** How long all modules together may take to be evaluated. The node does nothing else meanwhile: less than its trust. */
+  readonly evaluationMs?: number | undefined;
+}
+
+export type LoadedFolder = Loaded | Rejected;
+
+export interface Loaded {
+  readonly kind: "loaded";
+  readonly graph: Graph;
+  /** The same on all nodes whose folders say the same. */
+  readonly hash: string;
+  readonly warnings: readonly string[];
+  /** The graph's definitions with the modules that they come from. */
+  readonly placed: readonly PlacedDefinition[];
+  /** Where in the modules an error of a router or a handler came from, like "adt.ts:12:5". */
+  readonly placeOf: (error: unknown) => string | null;
+}
+
+export interface Rejected {
+  readonly kind: "rejected";
+  /** One line each, all at once. */
+  readonly problems: readonly string[];
+}
+
+/** Short of the margin that a leader's trust has beside its beats, by default. */
+const usualEvaluationMs = 2_000;
+
+/**
+ * A folder of modules that define a graph. Every `load` reads all of it anew, and what came out of the last is collected once
+ * nobody uses it. Never throws: whatever is wrong is a problem, and leaves what runs as it is.
+ */
+export class ConfigFolder {
+  readonly path: string;
+  private readonly api: Port | null;
+  private readonly evaluationMs: number;
+
+  constructor({ path, api = null, evaluationMs = usualEvaluationMs }: ConfigFolderOptions) {
+    this.path = resolve(path);
+    this.api = api === null ? null : { kind: "port", host: api.host, port: api.port };
+    this.evaluationMs = evaluationMs;
+  }
+
+  async load(): Promise<LoadedFolder> {
+    const modules = await modulesOf(this.path);
+    if (modules.kind === "rejected") return rejected([modules.problem]);
+    const { root, files } = modules;
+    const bundle = await bundleModules(root, files);
+    if (bundle.kind === "rejected") return rejected(bundle.problems);
+    const evaluated = evaluate(root, bundle.text, this.evaluationMs);
+    return this.judge(evaluated, folderHash(root, bundle.files));
+  }
+
+  private judge(evaluated: Evaluated, hash: string): LoadedFolder {
+    const { exports, made, places } = evaluated;
+    const placed = exportedDefinitions(exports);
+    const own = [...evaluated.problems, ...lookalikes(exports), ...placed.flatMap(definitionProblems)];
+    // Names lead nowhere while modules are missing, or fields are not what they should be.
+    if (own.length > 0) return rejected(own);
+    if (placed.length === 0) return rejected([this.definesNothing(made)]);
+    const { problems, warnings } = checkGraph(placed.map(graphPartOf), { api: this.api, nearest });
+    if (problems.length > 0) return rejected(problems);
+    return Object.freeze({
+      kind: "loaded",
+      graph: graphOf(placed.map(({ definition }) => definition)),
+      hash,
+      warnings: [...warnings, ...notExported(made, placed)],
+      placed,
+      placeOf: (error: unknown) => places.of(error),
+    });
+  }
+
+  private definesNothing(made: readonly Definition[]): string {
+    const hint = made.length > 0 ? "what it defines is not exported" : "call defineInbound and the others";
+    return `The config folder ${this.path} exports no definition: ${hint}.`;
+  }
+}
+
+function notExported(made: readonly Definition[], placed: readonly PlacedDefinition[]): readonly string[] {
+  const exported = new Set(placed.map(({ definition }) => definition));
+  return made
+    .filter((definition) => !exported.has(definition))
+    .map(
+      ({ kind, name }) => `The ${kind} ${String(name)} is defined and not exported, so that the graph is without it.`,
+    );
+}
+
+function rejected(problems: readonly string[]): Rejected {
+  return Object.freeze({ kind: "rejected", problems });
+}

@@ -1,0 +1,82 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Script } from "node:vm";
+import * as engine from "../../engine.js";
+import { HoldfastError } from "../../errors.js";
+import { cut } from "../../queue/core/failure-reason.js";
+import { type Definition, definitionsMadeBy } from "../definition.js";
+import { SourcePlaces } from "./source-place.js";
+
+/** What the modules of a bundle export, by file, and what was wrong with those that could not be evaluated. */
+export interface Evaluated {
+  readonly exports: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** Also what no module exports. */
+  readonly made: readonly Definition[];
+  readonly problems: readonly string[];
+  readonly places: SourcePlaces;
+}
+
+type BundleFunction = (require: (name: string) => unknown, exports: { modules?: Modules }) => void;
+type Modules = Readonly<Record<string, () => Readonly<Record<string, unknown>>>>;
+
+/** Where a bounded call finds what it is to run: a script sees nothing but the globals. */
+const underWay = Symbol.for("holdfast.config-folder");
+const boundedCall = new Script(`globalThis[Symbol.for("${underWay.description}")]()`);
+
+/**
+ * Evaluates a bundle apart from Node's own modules, which are never let go of: once nobody holds what comes out of this, all
+ * of it is collected. Each module has a turn of its own, so that one that throws does not hide what is wrong with the next.
+ */
+export function evaluate(root: string, text: string, boundMs: number): Evaluated {
+  const bundle = join(root, "[config folder]");
+  const places = new SourcePlaces({ bundle, root, text });
+  const exports = new Map<string, Readonly<Record<string, unknown>>>();
+  const problems = new Set<string>();
+  const deadline = performance.now() + boundMs;
+  const made = definitionsMadeBy(() => {
+    for (const [file, run] of Object.entries(modulesIn(bundle, root, text))) {
+      try {
+        exports.set(file, bounded(run, deadline - performance.now()));
+      } catch (error) {
+        problems.add(isTimeout(error) ? tooSlow(file, boundMs) : thrown(file, error, places));
+        if (isTimeout(error)) return;
+      }
+    }
+  });
+  return { exports, made, problems: [...problems], places };
+}
+
+function modulesIn(bundle: string, root: string, text: string): Modules {
+  // On the first line, so that the lines are those of the source map. The comment at the end of the text needs its own.
+  const wrapped = new Script(`(function (require, exports) {${text}\n})`, { filename: bundle });
+  const requireNative = createRequire(join(root, "folder.cjs"));
+  const require = (name: string): unknown => (name === "holdfast/engine" ? engine : requireNative(name));
+  const exports: { modules?: Modules } = {};
+  (wrapped.runInThisContext() as BundleFunction)(require, exports);
+  return exports.modules ?? {};
+}
+
+/** A module that never ends would hold up the node, and cost it its leadership. */
+function bounded<Result>(run: () => Result, ms: number): Result {
+  const globals = globalThis as { [underWay]?: () => Result };
+  globals[underWay] = run;
+  try {
+    return boundedCall.runInThisContext({ timeout: Math.max(1, Math.ceil(ms)) }) as Result;
+  } finally {
+    delete globals[underWay];
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+}
+
+function tooSlow(file: string, boundMs: number): string {
+  return `${file}: the folder takes longer than ${boundMs / 1000} s to load: a module only defines, and computes when a message comes.`;
+}
+
+function thrown(file: string, error: unknown, places: SourcePlaces): string {
+  const reason =
+    error instanceof HoldfastError || error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return cut(`${places.of(error) ?? file}: the module cannot be loaded: ${reason}`);
+}
