@@ -22,15 +22,13 @@ async function problemsOf(files: Files, options: Omit<ConfigFolderOptions, "path
 describe("a config folder", () => {
   it("gives the graph of all that its modules export, in TypeScript and JavaScript", async () => {
     const { graph, warnings, placed } = await loaded(hospital);
-    expect(Object.keys(graph.inbounds)).toEqual(["adt-in"]);
-    expect(graph.outbounds.lab).toMatchObject({ kind: "outbound", transport: { host: "10.0.0.9" } });
-    expect(graph.routers.adt?.route({ type: "ADT^A01" } as EngineMessage)).toEqual(["to-lab"]);
-    expect(graph.routers.adt?.route({ type: "ORU^R01" } as EngineMessage)).toEqual([]);
-    const [wish] = graph.handlers["to-lab"]?.handle({ body: Buffer.from("x") } as EngineMessage, {} as never) ?? [];
+    expect([...graph.inbounds.keys()]).toEqual(["adt-in"]);
+    expect(graph.outbounds.get("lab")).toMatchObject({ kind: "outbound", transport: { host: "10.0.0.9" } });
+    expect(graph.routers.get("adt")?.route({ type: "ADT^A01" } as EngineMessage)).toEqual(["to-lab"]);
+    expect(graph.routers.get("adt")?.route({ type: "ORU^R01" } as EngineMessage)).toEqual([]);
+    const [wish] = graph.handlers.get("to-lab")?.handle({ body: Buffer.from("x") } as EngineMessage, {} as never) ?? [];
     expect(wish).toEqual({ outbound: "lab", body: Buffer.from("x"), key: null });
-    expect(Object.isFrozen(graph) && Object.isFrozen(graph.inbounds) && Object.isFrozen(graph.outbounds.lab)).toBe(
-      true,
-    );
+    expect(Object.isFrozen(graph) && Object.isFrozen(graph.outbounds.get("lab"))).toBe(true);
     expect(warnings).toEqual([]);
     expect(placed.map(({ file, exportedAs }) => `${file} ${exportedAs}`)).toEqual([
       "adt.ts adt",
@@ -49,7 +47,7 @@ describe("a config folder", () => {
       `,
       "again.ts": `export * from "./adt.ts"; export { default as also } from "./more.cjs";`,
     });
-    expect(Object.keys(graph.outbounds)).toEqual(["lab", "lab-1", "lab-2"]);
+    expect([...graph.outbounds.keys()]).toEqual(["lab", "lab-1", "lab-2"]);
   });
 
   it("bundles packages that are installed where it stands, and keeps Node's own modules", async () => {
@@ -67,7 +65,7 @@ describe("a config folder", () => {
       `,
       "words.json": `{ "key": "id " }`,
     });
-    expect(graph.references.greeting?.key).toBe("id made.tsmade.tsstring");
+    expect(graph.references.get("greeting")?.key).toBe("id made.tsmade.tsstring");
   });
 
   it("sees a change in a module that is imported by another", async () => {
@@ -76,7 +74,7 @@ describe("a config folder", () => {
     const routes = async (): Promise<unknown> => {
       const outcome = await config.load();
       if (outcome.kind === "rejected") throw new Error(outcome.problems.join("\n"));
-      return outcome.graph.routers.adt?.route({ type: "ADT^A01" } as EngineMessage);
+      return outcome.graph.routers.get("adt")?.route({ type: "ADT^A01" } as EngineMessage);
     };
     expect(await routes()).toEqual(["to-lab"]);
     await folder.write({ "rules/adt.ts": "export const isAdt = (type: string): boolean => type === 'none';" });
@@ -93,7 +91,7 @@ describe("a config folder", () => {
       "README.md": "# Read me",
       "deep/other.ts": "throw new Error('imported by nobody');",
     });
-    expect(Object.keys(graph.routers)).toEqual(["adt"]);
+    expect([...graph.routers.keys()]).toEqual(["adt"]);
   });
 
   it("tells where an error of a handler came from", async () => {
@@ -108,7 +106,7 @@ describe("a config folder", () => {
         return error;
       }
     };
-    const error = thrownBy(() => graph.routers.adt?.route({ type: "" } as EngineMessage));
+    const error = thrownBy(() => graph.routers.get("adt")?.route({ type: "" } as EngineMessage));
     expect(error).toBeInstanceOf(Error);
     expect(placeOf(error)).toMatch(/^rules\/adt\.ts:2:\d+$/);
     expect(placeOf(new Error("of another"))).toBeNull();
@@ -242,9 +240,9 @@ describe("a config folder that cannot be loaded", () => {
     const before = await config.load();
     await folder.write({ "lab.mjs": "broken" });
     expect(await config.load()).toMatchObject({ kind: "rejected" });
-    expect(before.kind === "loaded" && before.graph.routers.adt?.route({ type: "ADT" } as EngineMessage)).toEqual([
-      "to-lab",
-    ]);
+    expect(
+      before.kind === "loaded" && before.graph.routers.get("adt")?.route({ type: "ADT" } as EngineMessage),
+    ).toEqual(["to-lab"]);
   });
 });
 

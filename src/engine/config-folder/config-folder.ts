@@ -3,12 +3,12 @@ import { nearest } from "../../config/nearest.js";
 import { checkGraph } from "../core/graph-check.js";
 import type { Port } from "../core/graph-part.js";
 import type { Definition } from "../definition.js";
+import { type Graph, graphOf } from "../graph.js";
 import { bundleModules } from "./bundle.js";
 import { definitionProblems } from "./definition-check.js";
 import { type Evaluated, evaluate } from "./evaluation.js";
 import { folderHash } from "./folder-hash.js";
 import { modulesOf } from "./folder-modules.js";
-import { type Graph, graphOf } from "./graph.js";
 import { graphPartOf } from "./graph-parts.js";
 import { exportedDefinitions, lookalikes, type PlacedDefinition } from "./placed-definition.js";
 
