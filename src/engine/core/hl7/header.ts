@@ -1,0 +1,146 @@
+import { beginsWith, byteText, carriageReturn, lineFeed, noBytes } from "./bytes.js";
+import { type Charset, type CharsetChoice, fitsCharset, utf8 } from "./charset.js";
+import { readSeparators, type Separators } from "./separators.js";
+
+/** What the MSH segment says, as it is written there: escape sequences stay. "" is what it does not say. */
+export interface Hl7Header {
+  readonly separators: Separators;
+  /** The first two components of MSH-9, always with "^" between them: "ADT^A01". */
+  readonly type: string;
+  /** MSH-10. */
+  readonly controlId: string;
+  /** MSH-18 with all its repetitions, always with "~" between them. */
+  readonly charset: string;
+  readonly sendingApplication: string;
+  readonly sendingFacility: string;
+  readonly receivingApplication: string;
+  readonly receivingFacility: string;
+  /** The first component of MSH-11: "P", "T" or "D". */
+  readonly processingId: string;
+  /** The first component of MSH-12: "2.5.1". */
+  readonly version: string;
+  /** MSH-15: when an accept acknowledgement is wanted. */
+  readonly acceptAck: string;
+  /** MSH-16: when an application acknowledgement is wanted. */
+  readonly applicationAck: string;
+  /** The bytes of MSH-1 to MSH-18, each at its number. They are part of the message, and not to be changed. */
+  readonly fields: readonly Uint8Array[];
+}
+
+export type PeekedHeader =
+  | { readonly kind: "read"; readonly header: Hl7Header; readonly reason: null }
+  /** The reason is one line. The header is what could be made out all the same, so that the sender can be answered. */
+  | { readonly kind: "malformed"; readonly reason: string; readonly header: Hl7Header | null };
+
+export interface HeaderOptions {
+  /** The charset for what MSH-18 says, "" included; UTF-8 for everything if left out. */
+  readonly charsetOf?: CharsetChoice;
+}
+
+/** What a message may weigh up to the end of its first segment. */
+const longestHeaderBytes = 65_536;
+/** Of the type and the control id, by which messages are found. The standard gives the control id 199. */
+const longestIdentityBytes = 199;
+const lastField = 18;
+export const byteOrderMark = "\u00EF\u00BB\u00BF";
+
+/**
+ * Reads the MSH segment alone, in a time that the message's length has no part in. Never throws.
+ */
+export function peekHeader(bytes: Uint8Array, { charsetOf = () => utf8 }: HeaderOptions = {}): PeekedHeader {
+  const begin = headerBegin(bytes);
+  if (!beginsWith(bytes, "MSH", begin)) return { kind: "malformed", reason: noHeader(bytes, begin), header: null };
+  const window = bytes.subarray(begin, begin + longestHeaderBytes);
+  const end = lineEnd(window);
+  if (end === longestHeaderBytes && bytes.length > begin + longestHeaderBytes) {
+    const reason = `MSH is longer than ${longestHeaderBytes} bytes, or no line ends in it.`;
+    return { kind: "malformed", reason, header: null };
+  }
+  const line = window.subarray(0, end);
+  const found = readSeparators(line);
+  if (found.kind === "malformed") return { ...found, header: null };
+  const header = headerOf(line, found.separators, charsetOf);
+  const reason = identityProblem(header, charsetOf(header.charset));
+  return reason === null ? { kind: "read", header, reason } : { kind: "malformed", reason, header };
+}
+
+/** Blank lines and a byte order mark, which files come with, are no part of the first segment. */
+export function headerBegin(bytes: Uint8Array): number {
+  let at = beginsWith(bytes, byteOrderMark) ? byteOrderMark.length : 0;
+  while (at < longestHeaderBytes && (bytes[at] === carriageReturn || bytes[at] === lineFeed)) at++;
+  return at;
+}
+
+function lineEnd(window: Uint8Array): number {
+  const atReturn = window.indexOf(carriageReturn);
+  const head = atReturn < 0 ? window : window.subarray(0, atReturn);
+  const atFeed = head.indexOf(lineFeed);
+  return atFeed < 0 ? head.length : atFeed;
+}
+
+function noHeader(bytes: Uint8Array, begin: number): string {
+  if (bytes.length === begin) return "It is empty.";
+  return `It begins with ${JSON.stringify(byteText(bytes.subarray(begin, begin + 8)))} instead of an MSH segment.`;
+}
+
+export function headerOf(line: Uint8Array, separators: Separators, charsetOf: CharsetChoice): Hl7Header {
+  const asBytes = fieldsOf(line, line, separators);
+  const charset = charsetOf(declaredBy(asBytes, separators));
+  // A character of several bytes may hold the byte of a separator; which charset it is stands behind it.
+  const fields = charset.shield === undefined ? asBytes : fieldsOf(line, charset.shield(line), separators);
+  const text = (number: number): string => textOf(fields[number] ?? noBytes, charset);
+  const firstPart = (number: number): string => parts(text(number), separators.component)[0] ?? "";
+  return {
+    separators,
+    type: parts(text(9), separators.component).slice(0, 2).join("^"),
+    controlId: text(10),
+    charset: declaredBy(fields, separators),
+    sendingApplication: text(3),
+    sendingFacility: text(4),
+    receivingApplication: text(5),
+    receivingFacility: text(6),
+    processingId: firstPart(11),
+    version: firstPart(12),
+    acceptAck: text(15),
+    applicationAck: text(16),
+    fields,
+  };
+}
+
+/** Bytes that do not fit are read one by one, so that two control ids that differ never look the same. */
+function textOf(bytes: Uint8Array, charset: Charset): string {
+  return fitsCharset(charset, bytes) ? charset.decode(bytes) : byteText(bytes);
+}
+
+function fieldsOf(line: Uint8Array, scan: Uint8Array, separators: Separators): readonly Uint8Array[] {
+  const separator = separators.field.charCodeAt(0);
+  const fields = [line.subarray(0, 3), line.subarray(3, 4)];
+  for (let from = 4; from <= line.length && fields.length <= lastField; ) {
+    const at = scan.indexOf(separator, from);
+    const to = at < 0 ? line.length : at;
+    fields.push(line.subarray(from, to));
+    from = to + 1;
+  }
+  return fields;
+}
+
+function declaredBy(fields: readonly Uint8Array[], { repetition }: Separators): string {
+  return parts(byteText(fields[18] ?? noBytes), repetition).join("~");
+}
+
+const parts = (text: string, separator: string): readonly string[] =>
+  separator === "" ? [text] : text.split(separator);
+
+function identityProblem({ fields }: Hl7Header, charset: Charset): string | null {
+  for (const number of [9, 10]) {
+    const bytes = fields[number];
+    if (bytes === undefined) continue;
+    const says = `MSH-${number}`;
+    if (bytes.length > longestIdentityBytes) {
+      return `${says} has ${bytes.length} bytes; at most ${longestIdentityBytes} are taken.`;
+    }
+    if (bytes.some((byte) => byte < 0x20 || byte === 0x7f)) return `${says} holds a control character.`;
+    if (!fitsCharset(charset, bytes)) return `${says} holds bytes that are not ${charset.name}.`;
+  }
+  return null;
+}

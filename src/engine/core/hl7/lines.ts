@@ -1,0 +1,36 @@
+import { carriageReturn, lineFeed } from "./bytes.js";
+
+/** A segment's bytes and what ends it, both as they came. */
+export interface Line {
+  readonly body: Uint8Array;
+  readonly end: Uint8Array;
+}
+
+/**
+ * A line ends with CR or CRLF. Where the first line ends with a bare LF, so may all others; else an LF that follows no CR is
+ * data, as some senders have it in their texts.
+ */
+export function splitLines(bytes: Uint8Array): readonly Line[] {
+  const lines: Line[] = [];
+  const firstReturn = bytes.indexOf(carriageReturn);
+  const head = firstReturn < 0 ? bytes : bytes.subarray(0, firstReturn);
+  const firstFeed = head.indexOf(lineFeed);
+  let nextReturn = firstReturn < 0 ? bytes.length : firstReturn;
+  let nextFeed = firstFeed < 0 ? bytes.length : firstFeed;
+  let from = 0;
+  while (from < bytes.length) {
+    const at = Math.min(nextReturn, nextFeed);
+    const isPair = at === nextReturn && bytes[at + 1] === lineFeed;
+    const to = Math.min(at + (isPair ? 2 : 1), bytes.length);
+    lines.push({ body: bytes.subarray(from, at), end: bytes.subarray(at, to) });
+    from = to;
+    if (nextReturn < from) nextReturn = nextOf(bytes, carriageReturn, from);
+    if (nextFeed < from) nextFeed = nextOf(bytes, lineFeed, from);
+  }
+  return lines;
+}
+
+function nextOf(bytes: Uint8Array, byte: number, from: number): number {
+  const at = bytes.indexOf(byte, from);
+  return at < 0 ? bytes.length : at;
+}

@@ -1,0 +1,75 @@
+import { beginsWith, byteText, carriageReturn, lineFeed } from "./bytes.js";
+
+/** One ASCII character each. "" is one that the message does not have: nothing is split by it. */
+export interface Separators {
+  readonly field: string;
+  readonly component: string;
+  readonly repetition: string;
+  readonly escape: string;
+  readonly subcomponent: string;
+  /** Since 2.7: marks a text that was cut off. */
+  readonly truncation: string;
+}
+
+export const usualSeparators: Separators = {
+  field: "|",
+  component: "^",
+  repetition: "~",
+  escape: "\\",
+  subcomponent: "&",
+  truncation: "",
+};
+
+export type SeparatorsRead =
+  | { readonly kind: "read"; readonly separators: Separators }
+  | { readonly kind: "malformed"; readonly reason: string };
+
+const mostEncodingCharacters = 5;
+
+/** What MSH-1 and MSH-2 say. The line begins with "MSH", or "BHS" or "FHS". */
+export function readSeparators(line: Uint8Array): SeparatorsRead {
+  const name = byteText(line.subarray(0, 3));
+  const field = line[3];
+  if (field === undefined || !maySeparate(field)) {
+    return malformed(`${name}-1 is ${shown(line.subarray(3, 4))}, which cannot separate fields; it is usually |.`);
+  }
+  const end = line.subarray(4, 5 + mostEncodingCharacters).indexOf(field);
+  const characters = line.subarray(4, end < 0 ? 5 + mostEncodingCharacters : 4 + end);
+  const found = `${name}-2 is ${shown(characters)}`;
+  if (characters.length === 0) return malformed(`${name}-2 is empty; it names the separators, usually ^~\\&.`);
+  if (characters.length > mostEncodingCharacters) {
+    return malformed(`${found}; it holds at most ${mostEncodingCharacters} separators, usually ^~\\&.`);
+  }
+  const wrong = characters.findIndex((character) => !maySeparate(character));
+  if (wrong >= 0) {
+    return malformed(`${found}, where ${shown(characters.subarray(wrong, wrong + 1))} cannot separate anything.`);
+  }
+  if (new Set(characters).size < characters.length) return malformed(`${found}, which names a separator twice.`);
+  const [component = "", repetition = "", mark = "", subcomponent = "", truncation = ""] = byteText(characters);
+  return {
+    kind: "read",
+    separators: { field: String.fromCharCode(field), component, repetition, escape: mark, subcomponent, truncation },
+  };
+}
+
+function malformed(reason: string): SeparatorsRead {
+  return { kind: "malformed", reason };
+}
+
+/** Letters and digits would be found within values, and other bytes than ASCII within characters. */
+function maySeparate(byte: number): boolean {
+  if (byte === 0 || byte >= 0x7f || byte === carriageReturn || byte === lineFeed || byte === 0x20) return false;
+  return !/[A-Za-z0-9"]/.test(String.fromCharCode(byte));
+}
+
+const shown = (bytes: Uint8Array): string => (bytes.length === 0 ? "missing" : JSON.stringify(byteText(bytes)));
+
+/** Segments whose first field is the separator itself, and whose second names the others. */
+export const statesSeparators = (name: string): boolean => name === "MSH" || name === "BHS" || name === "FHS";
+
+/** The name of the segment that a line holds; null where it begins with none. */
+export function segmentName(line: Uint8Array, separators: Separators): string | null {
+  if (line.length > 3 && !beginsWith(line, separators.field, 3)) return null;
+  const name = byteText(line.subarray(0, 3));
+  return /^[A-Z][A-Z0-9]{2}$/.test(name) ? name : null;
+}
