@@ -1,0 +1,207 @@
+import type { Socket } from "node:net";
+import type { Logger } from "pino";
+import type { Clock } from "../../../election/clock.js";
+import type { BrokenStream, FrameReader } from "../../core/framing/framing.js";
+import { Deadline } from "./deadline.js";
+
+export interface ConnectionLimits {
+  /** How many frames may be read and not yet answered. */
+  readonly maxUncommitted: number;
+  /** 0 is for ever. */
+  readonly idleTimeoutMs: number;
+  readonly readTimeoutMs: number;
+  readonly writeTimeoutMs: number;
+}
+
+/** What goes back for a frame: bytes, or nothing; and whether the connection ends with it. */
+export interface Answer {
+  readonly bytes: Uint8Array | null;
+  readonly last: boolean;
+}
+
+export interface ConnectionParts {
+  readonly socket: Socket;
+  readonly peer: string;
+  readonly reader: FrameReader;
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Commits a frame and says what is answered. Never rejects. */
+  readonly take: (body: Buffer, peer: string) => Promise<Answer>;
+  /** What is answered to a frame that is too long, of which only the beginning is there. */
+  readonly refuse: (head: Buffer, reason: string) => Uint8Array | null;
+}
+
+/** How long a peer may go on sending after the last answer. Closed at once, what it sent in vain would cost it that answer. */
+const lingerMs = 2_000;
+const lingerAtStopMs = 200;
+
+/**
+ * One connection of a sender. Frames are taken in the order they come, and answered in that order. While as many are under way as
+ * may be, nothing is read, so that a sender is slowed down rather than buffered.
+ */
+export class InboundConnection {
+  readonly closed: Promise<void>;
+  private readonly parts: ConnectionParts;
+  /** Frames that are under way, the oldest first, each with its answer once it has one. */
+  private readonly underWay: { answer: Answer | null }[] = [];
+  private readonly receiving: Deadline;
+  private readonly writing: Deadline;
+  /** Answers that the kernel has not taken yet, since nobody reads them. */
+  private unwritten = 0;
+  private frames = 0;
+  private watched = "";
+  private hungry = true;
+  private peerEnded = false;
+  /** No further frame is taken: how long the peer may linger after its last answer. */
+  private leaving: { readonly lingerMs: number } | null = null;
+  private lingering = false;
+
+  constructor(parts: ConnectionParts) {
+    const { socket, clock, log, peer } = parts;
+    this.parts = parts;
+    this.receiving = new Deadline(clock, () => this.overdue());
+    this.writing = new Deadline(clock, () => this.giveUp("its answers are not read"));
+    this.closed = new Promise((resolve) => {
+      socket.once("close", () => {
+        this.receiving.dispose();
+        this.writing.dispose();
+        resolve();
+      });
+    });
+    socket.on("error", (error) => log.debug({ peer, err: error }, "a connection broke"));
+    socket.on("data", (chunk: Buffer) => this.receive(chunk));
+    socket.once("end", () => {
+      this.peerEnded = true;
+      this.proceed();
+    });
+    this.watch();
+  }
+
+  /** Whether frames of it wait for their commit or their answer. */
+  get busy(): boolean {
+    return this.underWay.length > 0 || this.unwritten > 0;
+  }
+
+  /** Takes no further frame. Those that are under way are answered, then the connection ends. */
+  retire(): void {
+    this.leave(lingerAtStopMs);
+  }
+
+  destroy(): void {
+    this.parts.socket.destroy();
+  }
+
+  private receive(chunk: Buffer): void {
+    // Nothing is read into a connection that is about to end: what comes now is thrown away.
+    if (this.leaving !== null) return;
+    this.parts.reader.push(chunk);
+    this.hungry = false;
+    this.proceed();
+  }
+
+  /** Takes as many frames as may be under way, and then reads on or does not. */
+  private proceed(): void {
+    const { reader, limits, socket } = this.parts;
+    if (socket.destroyed) return;
+    while (!this.hungry && this.leaving === null && this.underWay.length + this.unwritten < limits.maxUncommitted) {
+      const step = reader.next();
+      if (step.kind === "frame") this.take(step.body);
+      else if (step.kind === "broken") this.refuse(step);
+      else this.hungry = true;
+    }
+    if (this.hungry || this.leaving !== null) socket.resume();
+    else socket.pause();
+    if (!this.busy && (this.leaving !== null || (this.peerEnded && this.hungry))) this.linger();
+    this.watch();
+  }
+
+  private take(body: Uint8Array): void {
+    const frame: { answer: Answer | null } = { answer: null };
+    this.frames += 1;
+    this.underWay.push(frame);
+    const taken = this.parts.take(Buffer.from(body.buffer, body.byteOffset, body.length), this.parts.peer);
+    void taken.then((answer) => {
+      frame.answer = answer;
+      this.answer();
+    });
+  }
+
+  /** Sends the answers that are there, but none before that of the frame in front of it. */
+  private answer(): void {
+    while (this.underWay[0]?.answer) {
+      const answer = this.underWay.shift()?.answer;
+      if (answer?.bytes) this.write(answer.bytes);
+      if (answer?.last) {
+        // What came behind it is not answered: the sender cannot know to which frame an answer belongs.
+        this.underWay.length = 0;
+        this.leave(lingerMs);
+      }
+    }
+    this.proceed();
+  }
+
+  private refuse({ reason, head }: BrokenStream): void {
+    const { log, peer, refuse } = this.parts;
+    log.warn({ peer, reason }, "a connection is closed: its bytes cannot be read on");
+    const bytes = head === null ? null : refuse(Buffer.from(head), reason);
+    this.underWay.push({ answer: { bytes, last: true } });
+    this.hungry = true;
+    this.leaving = { lingerMs };
+    queueMicrotask(() => this.answer());
+  }
+
+  private write(bytes: Uint8Array): void {
+    const { socket, limits } = this.parts;
+    if (socket.destroyed) return;
+    this.unwritten += 1;
+    if (this.unwritten === 1) this.writing.set(limits.writeTimeoutMs);
+    socket.write(bytes, () => {
+      this.unwritten -= 1;
+      if (this.unwritten === 0) this.writing.clear();
+      else this.writing.set(limits.writeTimeoutMs);
+      this.proceed();
+    });
+  }
+
+  private leave(forMs: number): void {
+    if (this.leaving === null || forMs < this.leaving.lingerMs) this.leaving = { lingerMs: forMs };
+    this.proceed();
+  }
+
+  /** All is answered: ends our side, and gives the peer a moment to read that and end its own. */
+  private linger(): void {
+    if (this.lingering) return;
+    this.lingering = true;
+    this.parts.socket.end();
+    this.receiving.set(this.leaving?.lingerMs ?? lingerMs);
+  }
+
+  /** Sets the deadline of what is waited for. Our own work is not held against the sender. */
+  private watch(): void {
+    if (this.lingering) return;
+    const { reader, limits } = this.parts;
+    if (reader.begun && this.hungry && this.leaving === null) {
+      const watched = `frame ${this.frames}`;
+      if (this.watched !== watched) this.receiving.set(limits.readTimeoutMs);
+      this.watched = watched;
+      return;
+    }
+    this.watched = "";
+    if (this.busy || this.leaving !== null || limits.idleTimeoutMs === 0) this.receiving.clear();
+    else this.receiving.set(limits.idleTimeoutMs);
+  }
+
+  private overdue(): void {
+    const { limits } = this.parts;
+    if (this.lingering) return this.destroy();
+    if (this.watched === "") return this.giveUp(`it was silent for ${limits.idleTimeoutMs} ms`);
+    this.giveUp(`a frame that began did not end within ${limits.readTimeoutMs} ms`);
+  }
+
+  private giveUp(reason: string): void {
+    const { log, peer } = this.parts;
+    log.info({ peer, reason }, "a connection is closed");
+    this.destroy();
+  }
+}
