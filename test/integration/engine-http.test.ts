@@ -6,7 +6,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../src/election/clock.js";
 import { checkHttpInbound } from "../../src/engine/transports/http/http-inbound-settings.js";
 import { HttpSource } from "../../src/engine/transports/http/http-source.js";
-import { heldCommit, Intake, sound } from "../support/transport-scene.js";
+import { eventually, heldCommit, Intake, sound } from "../support/transport-scene.js";
 
 const certificate = (name: string): string => join(import.meta.dirname, "../support/tls", name);
 const started: HttpSource[] = [];
@@ -202,7 +202,7 @@ it("waits for a port that the last leader still holds, and gives up with a clear
   const source = new HttpSource(intake.parts(settings));
   started.push(source);
   const starting = source.start();
-  await vi.waitFor(() => expect(source.state.reason).toContain(`port ${port} is taken`));
+  await eventually(() => expect(source.state.reason).toContain(`port ${port} is taken`));
   other.close();
   await starting;
   expect(source.state.kind).toBe("listening");
@@ -222,10 +222,10 @@ it("counts its connections and refuses those beyond its limit", async () => {
   });
   const refused = await Promise.race(ends);
   expect(sockets).toContain(refused);
-  await vi.waitFor(() => expect(source.state.connections).toBe(2));
+  await eventually(() => expect(source.state.connections).toBe(2));
   expect(intake.warnings).toEqual(["as many connections as are taken: further ones are refused"]);
   for (const socket of sockets) socket.destroy();
-  await vi.waitFor(() => expect(source.state.connections).toBe(0));
+  await eventually(() => expect(source.state.connections).toBe(0));
 });
 
 /** However it comes to it. */

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { vi } from "vitest";
 import { systemClock } from "../../src/election/clock.js";
 import type {
   Arrival,
@@ -133,4 +134,9 @@ export function heldCommit(intake: Intake): { readonly begun: Promise<void>; rel
     await end.opened;
   };
   return { begun: begun.opened, release: () => end.open() };
+}
+
+/** Waits for what comes true by itself, for as long as a busy machine may take. */
+export async function eventually(check: () => unknown): Promise<void> {
+  await vi.waitFor(check, { timeout: 20_000, interval: 10 });
 }

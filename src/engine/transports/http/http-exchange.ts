@@ -60,7 +60,7 @@ export async function exchange(
       } catch (error) {
         request.destroy();
         signal.removeEventListener("abort", callOff);
-        reject(error);
+        reject(error instanceof Error ? error : new Error(String(error)));
         return;
       }
       takeBack = clock.wakeAt(clock.mono() + limits.replyTimeoutMs, () =>

@@ -1,0 +1,188 @@
+import { pause } from "../../../lifecycle/pause.js";
+import { within } from "../../../lifecycle/within.js";
+import { SourceStanding } from "../standing.js";
+import type { Source, SourceParts, SourceState } from "../transport.js";
+import { messagesOf } from "./file-messages.js";
+import type { FolderEntry, InboundFolder } from "./folder.js";
+import type { PollingSettings } from "./folder-settings.js";
+import { FolderWatch } from "./folder-watch.js";
+
+/** What is under way when it stops gets so long; nothing of it is lost where that is not enough. */
+const lastLookMs = 2_000;
+
+/** Where a file goes. `null` leaves it, to be looked at again. */
+type Fate = "archive" | "errors" | null;
+
+/**
+ * Takes files in, one after the other: read, committed, moved. A file that was committed and could not be moved is known again,
+ * so that it becomes no second message: by this source as long as it runs, and by its key for ever after.
+ */
+export class FolderSource implements Source {
+  private readonly parts: SourceParts<PollingSettings>;
+  private readonly folder: InboundFolder;
+  private readonly standing: SourceStanding;
+  /** Files whose fate is decided and that are still there, with what they were then. */
+  private readonly decided = new Map<string, { readonly was: string; readonly fate: "archive" | "errors" }>();
+  private stopping = new AbortController();
+  private polling: Promise<void> = Promise.resolve();
+  /** What is wrong for now, told once each time it begins. */
+  private troubles = new Map<string, string>();
+
+  constructor(parts: SourceParts<PollingSettings>, folder: InboundFolder) {
+    this.parts = parts;
+    this.folder = folder;
+    this.standing = new SourceStanding(parts);
+  }
+
+  get state(): SourceState {
+    return this.standing.state;
+  }
+
+  async start(): Promise<void> {
+    this.standing.become("starting");
+    this.stopping = new AbortController();
+    const { signal } = this.stopping;
+    try {
+      await this.folder.open();
+    } catch (error) {
+      if (!signal.aborted) this.standing.become("failed", textOf(error));
+      throw error;
+    }
+    if (signal.aborted) return;
+    this.standing.become("polling");
+    this.polling = this.poll(new FolderWatch(this.parts.settings), signal);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.standing.become("stopped");
+    await within(lastLookMs, this.polling);
+    await within(lastLookMs, this.folder.close());
+  }
+
+  private async poll(watch: FolderWatch, signal: AbortSignal): Promise<void> {
+    const { clock, settings } = this.parts;
+    while (!signal.aborted) {
+      const troubles = new Map<string, string>();
+      try {
+        await this.round(watch, signal, troubles);
+      } catch (error) {
+        troubles.set("", textOf(error));
+      }
+      if (!signal.aborted) this.tell(troubles);
+      await pause(clock, settings.everyMs, signal);
+    }
+  }
+
+  /** One look at the folder, and all that is whole in it. Ends early where the store is away: the order stays. */
+  private async round(watch: FolderWatch, signal: AbortSignal, troubles: Map<string, string>): Promise<void> {
+    const entries = await this.folder.list();
+    const { whole, orphans, strange } = watch.look(entries);
+    for (const { name, what } of strange) this.parts.log.warn({ file: name }, `a file is not taken: ${what}`);
+    const names = new Set(entries.map(({ name }) => name));
+    for (const name of this.decided.keys()) if (!names.has(name)) this.decided.delete(name);
+    for (const entry of whole) {
+      if (signal.aborted) return;
+      if (!(await this.handle(entry, signal, troubles))) return;
+    }
+    for (const name of orphans) {
+      if (signal.aborted) return;
+      await this.folder.remove(name);
+    }
+  }
+
+  /** False where no further file is to be taken for now. */
+  private async handle(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<boolean> {
+    const was = `${entry.modified} ${entry.bytes}`;
+    const before = this.decided.get(entry.name);
+    const fate = before?.was === was ? before.fate : await this.take(entry, signal, troubles);
+    if (fate === "wait") return false;
+    if (fate === null) return true;
+    this.decided.set(entry.name, { was, fate });
+    // After a stop the file is the next leader's, who knows it again by its key.
+    if (signal.aborted) return false;
+    try {
+      await this.clear(entry.name, fate);
+      this.decided.delete(entry.name);
+    } catch (error) {
+      troubles.set(entry.name, `${entry.name} was taken in and cannot be moved (${textOf(error)})`);
+    }
+    return true;
+  }
+
+  private async clear(name: string, fate: "archive" | "errors"): Promise<void> {
+    const { settings, log } = this.parts;
+    if (fate === "archive" && settings.after === "delete") await this.folder.remove(name);
+    else {
+      const moved = await this.folder.move(name, fate);
+      if (moved === null) log.info({ file: name }, "a file was gone before it could be moved");
+      else if (moved !== name) log.info({ file: name, moved_to: moved }, "a file of that name was there already");
+    }
+    if (settings.marker !== null) await this.folder.remove(name + settings.marker);
+  }
+
+  private async take(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<Fate | "wait"> {
+    const { name } = entry;
+    const { maxFileBytes } = this.parts.settings;
+    if (entry.bytes === 0) return this.refuse(name, "it is empty");
+    const reading = await this.folder.read(entry, maxFileBytes);
+    switch (reading.kind) {
+      case "gone":
+      case "changing":
+        return null;
+      case "too large":
+        return this.refuse(name, `it has ${entry.bytes} bytes, and maxFileBytes is ${maxFileBytes}`);
+      case "unreadable":
+        troubles.set(name, `${name} cannot be read (${reading.reason})`);
+        return null;
+      case "read":
+        return signal.aborted ? "wait" : await this.commit(entry, reading.body, signal, troubles);
+    }
+  }
+
+  private async commit(
+    entry: FolderEntry,
+    body: Buffer,
+    signal: AbortSignal,
+    troubles: Map<string, string>,
+  ): Promise<Fate | "wait"> {
+    const { settings, log } = this.parts;
+    const { name } = entry;
+    const { arrivals, problems } = messagesOf(this.folder.place, entry, body, settings.split);
+    for (const problem of problems) log.warn({ file: name }, `a batch is not as it says: ${problem}`);
+    if (arrivals.length === 0) return this.refuse(name, "there is no message in it");
+    let refused = 0;
+    for (const [at, arrival] of arrivals.entries()) {
+      if (signal.aborted) return "wait";
+      const receipt = await this.parts.accept(arrival, () => null);
+      if (receipt.kind === "accepted") continue;
+      if (receipt.retry) {
+        troubles.set("", `${name} was not taken in: ${receipt.reason}`);
+        return "wait";
+      }
+      refused += 1;
+      log.warn({ file: name, message: at + 1 }, `a message of a file was refused: ${receipt.reason}`);
+    }
+    log.debug({ file: name, messages: arrivals.length }, "a file was taken in");
+    return refused === 0 ? "archive" : "errors";
+  }
+
+  private refuse(name: string, why: string): "errors" {
+    this.parts.log.warn({ file: name }, `a file goes to the errors: ${why}`);
+    return "errors";
+  }
+
+  private tell(troubles: ReadonlyMap<string, string>): void {
+    for (const [file, trouble] of troubles) {
+      if (this.troubles.get(file) !== trouble) this.parts.log.warn({ folder: this.folder.place }, trouble);
+    }
+    this.troubles = new Map(troubles);
+    const [first] = troubles.values();
+    const more = troubles.size > 1 ? `, and ${troubles.size - 1} more` : "";
+    this.standing.become("polling", first === undefined ? null : first + more);
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
