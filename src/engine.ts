@@ -1,4 +1,9 @@
 /** `holdfast/engine`: what a config folder of the message engine is written with. */
+export type { InboundTransport, OutboundTransport } from "./engine/connection-transport.js";
+export type { Hl7Flaw } from "./engine/core/hl7/flaws.js";
+export type { Hl7Header } from "./engine/core/hl7/header.js";
+export { Hl7Message, type Hl7Read, type SegmentPlace } from "./engine/core/hl7/message.js";
+export type { Hl7Segment } from "./engine/core/hl7/segment.js";
 export {
   type AckOptions,
   type Definition,
@@ -26,4 +31,3 @@ export {
 } from "./engine/definition.js";
 export type { EngineMessage, MessageFormat } from "./engine/engine-message.js";
 export { type Send, type SendBody, type SendOptions, send } from "./engine/send.js";
-export type { InboundTransport, OutboundTransport } from "./engine/transport-options.js";

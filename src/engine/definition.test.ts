@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { defineHandler, defineInbound, defineOutbound, defineReference, defineRouter, send } from "../engine.js";
 import { definitionsMadeBy, isDefinition } from "./definition.js";
+import type {
+  MllpInboundOptions,
+  MllpOutboundOptions,
+  TcpInboundOptions,
+  TcpOutboundOptions,
+} from "./transport-options.js";
+import type { linkFields } from "./transports/tcp/link-settings.js";
+import type { listenerFields } from "./transports/tcp/listener-settings.js";
 
 describe("a definition", () => {
   it("is taken down as it was given, and nobody changes it any more", () => {
@@ -97,10 +105,28 @@ describe("the types of definitions", () => {
     defineOutbound({ name: "a", transport: { kind: "smtp", host: "x" } });
     // @ts-expect-error: a duration has a unit.
     defineReference({ name: "a", key: "id", from: { kind: "file", path: "a.csv" }, every: "5" });
+    // @ts-expect-error: an encoding is no field of a file.
+    defineOutbound({ name: "a", transport: { kind: "file", folder: "/out", encoding: "utf8" } });
     // @ts-expect-error: an inbound needs a router.
     expect(defineInbound({ name: "a", transport: { kind: "mllp", port: 1 } })).not.toHaveProperty("router");
   });
 });
+
+describe("the options of a transport", () => {
+  it("are the fields that its check knows, no more and no fewer", () => {
+    type Listener = (typeof listenerFields)[number];
+    type Link = (typeof linkFields)[number];
+    const same: readonly true[] = [
+      true satisfies Same<keyof MllpInboundOptions, Listener | "maxGarbageBytes">,
+      true satisfies Same<keyof MllpOutboundOptions, Link | "answer" | "matchControlId">,
+      true satisfies Same<keyof TcpInboundOptions, Listener | "framing" | "answer">,
+      true satisfies Same<keyof TcpOutboundOptions, Link | "framing" | "waitForAnswer" | "expect">,
+    ];
+    expect(same).toHaveLength(4);
+  });
+});
+
+type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;
 
 describe("send", () => {
   it("keeps the bytes as they were at the call", () => {

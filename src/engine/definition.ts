@@ -1,7 +1,9 @@
 import type { Json } from "../jobs/core/job.js";
+import type { InboundTransport, OutboundTransport } from "./connection-transport.js";
 import type { EngineMessage, MessageFormat } from "./engine-message.js";
 import type { Send } from "./send.js";
-import type { InboundTransport, OutboundTransport, WrittenDuration } from "./transport-options.js";
+import type { WrittenDuration } from "./transport-options.js";
+import type { HttpCredentials } from "./transports/http/http-credentials.js";
 
 /**
  * What a config folder is made of. Each function takes down what it is given and never throws: the folder is checked as a
@@ -141,11 +143,19 @@ export interface ReferenceOptions {
 
 export type ReferenceOrigin =
   | { readonly kind: "file"; readonly path: string; readonly format?: "csv" | "json" | undefined }
-  | { readonly kind: "sql"; readonly url: string; readonly query: string }
+  | {
+      readonly kind: "sql";
+      /** Without its password. */
+      readonly url: string;
+      /** The variable of the environment that holds the password. */
+      readonly passwordFrom?: string | undefined;
+      readonly query: string;
+    }
   | {
       readonly kind: "http";
       readonly url: string;
       readonly headers?: Readonly<Record<string, string>> | undefined;
+      readonly auth?: HttpCredentials | undefined;
       readonly format?: "csv" | "json" | undefined;
     };
 

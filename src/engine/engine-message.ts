@@ -1,3 +1,5 @@
+import type { Hl7Message } from "./core/hl7/message.js";
+
 /** What is "raw" is not looked into. */
 export type MessageFormat = "hl7v2" | "raw";
 
@@ -17,4 +19,6 @@ export interface EngineMessage {
   readonly malformed: string | null;
   /** The body in its charset. */
   text(): string;
+  /** The body to read and to change; throws where it is malformed, or no HL7 at all. */
+  hl7(): Hl7Message;
 }

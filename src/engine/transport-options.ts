@@ -1,17 +1,3 @@
-/**
- * How a connection speaks to the outside, as a config module writes it: plain data whose `kind` says which fields there are.
- * The defaults and the checks of each kind are with its transport.
- */
-export type InboundTransport = MllpInbound | TcpInbound | HttpInbound | FileInbound | SftpInbound | DatabaseInbound;
-
-export type OutboundTransport =
-  | MllpOutbound
-  | TcpOutbound
-  | HttpOutbound
-  | FileOutbound
-  | SftpOutbound
-  | DatabaseOutbound;
-
 /** "500ms", "5s", "1m", "24h", "7d". */
 export type WrittenDuration = `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
@@ -36,37 +22,51 @@ export interface TlsClient {
   readonly serverName?: string | undefined;
 }
 
-interface Listening {
+interface ListenerOptions {
+  /** 0 takes any that is free. */
   readonly port: number;
   /** The address to bind; all of this machine's by default. */
   readonly host?: string | undefined;
   readonly tls?: TlsListener | undefined;
+  /** 200 by default; further ones are refused. */
   readonly maxConnections?: number | undefined;
+  /** The longest message; 16 MiB by default. */
   readonly maxFrameBytes?: number | undefined;
-  /** How long a connection may be silent. */
+  /** How many messages of a connection may wait for their commit before no more are read; 1 by default. */
+  readonly maxUncommitted?: number | undefined;
+  /** How long a connection may be silent; "1h" by default. */
   readonly idleTimeout?: WrittenDuration | undefined;
-  /** How long a message that has begun may take to end. */
+  /** How long a message that has begun may take to end; "1m" by default. */
   readonly readTimeout?: WrittenDuration | undefined;
-  /** How long an answer may take to be read. */
+  /** How long an answer may take to be read; "30s" by default. */
   readonly writeTimeout?: WrittenDuration | undefined;
 }
 
-interface Connecting {
+interface LinkOptions {
   readonly host: string;
   readonly port: number;
-  readonly tls?: true | TlsClient | undefined;
+  readonly tls?: boolean | TlsClient | undefined;
+  /** "10s" by default. */
   readonly connectTimeout?: WrittenDuration | undefined;
-  /** How long the answer may take. */
+  /** How long the answer may take; "30s" by default. */
   readonly replyTimeout?: WrittenDuration | undefined;
+  /** The longest answer that is read; 16 MiB by default. */
   readonly maxFrameBytes?: number | undefined;
 }
 
-export interface MllpInbound extends Listening {
+/** A port that takes HL7 messages in MLLP frames, as a config module writes it. */
+export interface MllpInboundOptions extends ListenerOptions {
   readonly kind: "mllp";
+  /** How many bytes between two frames are skipped; 1024 by default, 0 closes the connection at the first. */
+  readonly maxGarbageBytes?: number | undefined;
 }
 
-export interface MllpOutbound extends Connecting {
+export interface MllpOutboundOptions extends LinkOptions {
   readonly kind: "mllp";
+  /** The acknowledgement is judged ("ack", the default), whatever comes is good ("any"), or nothing is waited for ("none"). */
+  readonly answer?: "ack" | "any" | "none" | undefined;
+  /** Whether the acknowledgement must carry the message's control id; true by default. */
+  readonly matchControlId?: boolean | undefined;
 }
 
 /** How messages are told apart on a plain TCP connection. */
@@ -75,105 +75,28 @@ export type TcpFraming =
   | {
       readonly kind: "length";
       readonly bytes: 1 | 2 | 4;
+      /** "big" by default. */
       readonly endian?: "big" | "little" | undefined;
       /** Whether the length counts its own bytes. */
       readonly inclusive?: boolean | undefined;
     };
 
-export interface TcpInbound extends Listening {
+/** A text is framed like a message; bytes go out as they are. */
+type TcpAnswer = string | Uint8Array;
+
+/** A port that takes messages of any kind in frames of its own. */
+export interface TcpInboundOptions extends ListenerOptions {
   readonly kind: "tcp";
   readonly framing: TcpFraming;
-  /** What is answered after the commit; nothing by default. */
-  readonly answer?: string | Uint8Array | undefined;
+  /** What is answered after the commit; "none" by default. */
+  readonly answer?: "none" | TcpAnswer | ((body: Buffer) => TcpAnswer) | undefined;
 }
 
-export interface TcpOutbound extends Connecting {
+export interface TcpOutboundOptions extends LinkOptions {
   readonly kind: "tcp";
   readonly framing: TcpFraming;
   /** Whether an answer is waited for before a message counts as sent. */
   readonly waitForAnswer?: boolean | undefined;
-}
-
-export interface HttpInbound {
-  readonly kind: "http";
-  readonly port: number;
-  readonly host?: string | undefined;
-  readonly tls?: TlsListener | undefined;
-  /** Where messages are posted to; "/" by default. */
-  readonly path?: string | undefined;
-  readonly maxBodyBytes?: number | undefined;
-  readonly readTimeout?: WrittenDuration | undefined;
-}
-
-export interface HttpOutbound {
-  readonly kind: "http";
-  readonly url: string;
-  readonly method?: "POST" | "PUT" | "PATCH" | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly tls?: TlsClient | undefined;
-  readonly replyTimeout?: WrittenDuration | undefined;
-}
-
-interface Polling {
-  readonly every?: WrittenDuration | undefined;
-  /** Which files are taken, like "*.hl7"; all by default. */
-  readonly pattern?: string | undefined;
-  /** Where a file goes that was taken in; it is deleted by default. */
-  readonly archive?: string | undefined;
-  /** Where a file goes that cannot be taken in. */
-  readonly errors?: string | undefined;
-  readonly maxFileBytes?: number | undefined;
-  /** How long a file must have been left alone, before it counts as whole. */
-  readonly settled?: WrittenDuration | undefined;
-}
-
-export interface FileInbound extends Polling {
-  readonly kind: "file";
-  readonly folder: string;
-}
-
-export interface FileOutbound {
-  readonly kind: "file";
-  readonly folder: string;
-  /** The name of each file; "{id}.hl7" by default. */
-  readonly fileName?: string | undefined;
-}
-
-/** Where an SFTP folder is, and who asks. */
-interface SftpPlace {
-  readonly host: string;
-  readonly port?: number | undefined;
-  readonly username: string;
-  readonly password?: string | undefined;
-  /** The path of a private key. */
-  readonly key?: string | undefined;
-  /** The server's key, as SHA-256 in base64: another one is refused. */
-  readonly hostKey?: string | undefined;
-  readonly folder: string;
-}
-
-export interface SftpInbound extends SftpPlace, Polling {
-  readonly kind: "sftp";
-}
-
-export interface SftpOutbound extends SftpPlace {
-  readonly kind: "sftp";
-  readonly fileName?: string | undefined;
-}
-
-export interface DatabaseInbound {
-  readonly kind: "database";
-  readonly url: string;
-  /** Answers the rows to take in, oldest first. */
-  readonly query: string;
-  /** Run for each row once it is taken in, with the row's columns as parameters. */
-  readonly done?: string | undefined;
-  readonly every?: WrittenDuration | undefined;
-}
-
-export interface DatabaseOutbound {
-  readonly kind: "database";
-  readonly url: string;
-  /** Run for each message: $1 is its body, $2 its idempotency key. */
-  readonly statement: string;
+  /** What a good answer is; any by default. */
+  readonly expect?: string | Uint8Array | undefined;
 }

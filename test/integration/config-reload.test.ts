@@ -7,7 +7,7 @@ import { ConfigFiles, hospital } from "../support/config-folder.js";
 const program = fileURLToPath(new URL("config-reload.mjs", import.meta.url));
 const reloads = 500;
 const step = 50;
-/** Each version holds 3 MB: even one in twenty that stayed would be more. */
+/** Each version holds 0.8 MB: one in twenty that stayed would be as much. */
 const mostGrowthMegabytes = 20;
 
 it("500 reloads of a config folder keep memory flat, and each runs what was written last", {

@@ -105,6 +105,21 @@ describe("what a definition is given", () => {
       { name: "x", handlers: [], route },
       'router x.handlers must be a list of one or more names, like ["a", "b"].',
     ],
+    [
+      defineInbound,
+      { name: "x", router: "r", transport: { kind: "mllp", port: 99_999 } },
+      "inbound x.transport.port must be a whole number from 0 to 65535.",
+    ],
+    [
+      defineInbound,
+      { name: "x", router: "r", transport: mllp, charset: "latin-17" },
+      'inbound x.charset must be the name of a charset, like "ISO-8859-1" or "windows-1252".',
+    ],
+    [
+      defineOutbound,
+      { name: "x", transport: { ...toLab, hots: "lab" } },
+      'outbound x.transport has no field "hots": did you mean "host"?',
+    ],
     [defineRouter, { name: "x", handlers: "h", route }, "router x.handlers must be a list of one or more names"],
     [defineRouter, { name: "x", handlers: ["h"] }, "router x.route must be a function of the message."],
     [

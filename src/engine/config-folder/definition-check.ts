@@ -1,3 +1,4 @@
+import { charsetNamed } from "../charset.js";
 import { isName, nameMustBe } from "../core/graph-names.js";
 import { titleOf } from "../core/graph-part.js";
 import type {
@@ -10,6 +11,7 @@ import type {
   RetryOptions,
   RouterOptions,
 } from "../definition.js";
+import { httpCredentials } from "../transports/http/http-credentials.js";
 import { Fields } from "../transports/setting-fields.js";
 import type { PlacedDefinition } from "./placed-definition.js";
 import { checkInboundTransport, checkOutboundTransport } from "./transport-checks.js";
@@ -69,12 +71,24 @@ const knownFields: Readonly<Record<Definition["kind"], readonly string[]>> = {
 function checkInbound(fields: Fields, problems: string[]): void {
   if (!isName(fields.value("router"))) fields.bad("router", "the name of the router that gets what comes in");
   fields.oneOf("format", ["hl7v2", "raw"], "hl7v2");
-  fields.textOrNull("charset", 'the name of a charset, like "ISO-8859-1"');
+  const charset = fields.textOrNull("charset", charsetMustBe);
+  if (charset !== null && charset !== "" && !isCharset(charset)) fields.bad("charset", charsetMustBe);
   fields.oneOf("duplicates", ["answer", "accept"], "answer");
   const acks = fields.section("acks", ["mode", "malformed"] satisfies (keyof AckOptions)[]);
   acks?.oneOf("mode", ["auto", "original", "enhanced"], "auto");
   acks?.oneOf("malformed", ["AE", "AR"], "AR");
   problems.push(...checkInboundTransport(fields.value("transport"), `${fields.where}.transport`));
+}
+
+const charsetMustBe = 'the name of a charset, like "ISO-8859-1" or "windows-1252"';
+
+function isCharset(name: string): boolean {
+  try {
+    charsetNamed(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const mostLanes = 256;
@@ -94,8 +108,8 @@ function checkOutbound(fields: Fields, problems: string[]): void {
 
 const originFields: Readonly<Record<string, readonly string[]>> = {
   file: ["kind", "path", "format"],
-  sql: ["kind", "url", "query"],
-  http: ["kind", "url", "headers", "format"],
+  sql: ["kind", "url", "passwordFrom", "query"],
+  http: ["kind", "url", "headers", "auth", "format"],
 };
 
 function checkReference(fields: Fields): void {
@@ -108,6 +122,8 @@ function checkReference(fields: Fields): void {
   if (from === null) return fields.bad("from", `an object whose kind is ${quoted(Object.keys(originFields))}`);
   if (kind === "file") from.text("path", null, "the path of a file");
   if (kind === "sql") from.text("query", null, "the statement that answers the rows");
+  if (from.has("passwordFrom")) from.variable("passwordFrom");
+  if (kind === "http") httpCredentials(from);
   if (kind !== "file") from.text("url", null, "an address");
   if (kind !== "sql") from.oneOf("format", ["csv", "json"], "csv");
   const headers = from.value("headers");

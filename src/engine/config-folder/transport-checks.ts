@@ -1,23 +1,29 @@
+import type { InboundTransport, OutboundTransport } from "../connection-transport.js";
+import { checkFileInbound } from "../transports/file/file-inbound-settings.js";
+import { checkFileOutbound } from "../transports/file/file-outbound-settings.js";
 import { checkHttpInbound } from "../transports/http/http-inbound-settings.js";
 import { checkHttpOutbound } from "../transports/http/http-outbound-settings.js";
+import { checkMllpInbound, checkMllpOutbound } from "../transports/mllp/mllp-settings.js";
+import { checkTcpInbound, checkTcpOutbound } from "../transports/tcp/tcp-settings.js";
 import type { Checked, Problem } from "../transports/transport.js";
 
 type Check = (given: unknown, where: string) => Checked<object>;
 const sound: Check = () => ({});
 
-const inbounds: Readonly<Record<string, Check>> = {
-  mllp: sound,
-  tcp: sound,
+const inbounds: Readonly<Record<InboundTransport["kind"], Check>> = {
+  mllp: checkMllpInbound,
+  tcp: checkTcpInbound,
   http: checkHttpInbound,
-  file: sound,
+  file: checkFileInbound,
   sftp: sound,
   database: sound,
 };
-const outbounds: Readonly<Record<string, Check>> = {
-  mllp: sound,
-  tcp: sound,
+
+const outbounds: Readonly<Record<OutboundTransport["kind"], Check>> = {
+  mllp: checkMllpOutbound,
+  tcp: checkTcpOutbound,
   http: checkHttpOutbound,
-  file: sound,
+  file: checkFileOutbound,
   sftp: sound,
   database: sound,
 };
@@ -42,5 +48,9 @@ function checkBy(checks: Readonly<Record<string, Check>>, given: unknown, where:
     ];
   }
   const checked = check(given, where);
-  return Array.isArray(checked) ? checked : [];
+  return isProblems(checked) ? checked : [];
+}
+
+function isProblems(checked: Checked<object>): checked is Problem[] {
+  return Array.isArray(checked);
 }
