@@ -1,4 +1,5 @@
 import { HoldfastError } from "../errors.js";
+import type { ReceivedLine } from "../store/journal.js";
 import { type AppendBatch, delayHeader, type NewMessage as StoredNewMessage } from "../store/queue-contract.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
@@ -12,13 +13,26 @@ export interface Incoming {
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly body: Buffer;
+  readonly record?: Recorder | undefined;
 }
 
-export function incomingOf(message: NewMessage, firstStage: string): Incoming {
+/**
+ * Called when a message is given its place, in the order of the commits, so that the message engine can number what it takes
+ * in. Called again where the message is given another place: of the first nothing was written.
+ */
+export type Recorder = () => Recorded;
+
+export interface Recorded {
+  readonly line: Omit<ReceivedLine, "lane" | "position" | "size">;
+  /** Added to the message's own. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export function incomingOf(message: NewMessage, firstStage: string, record?: Recorder): Incoming {
   const { lane, body, key = null, headers = null, stage = firstStage, delayMs = 0 } = message;
   // A copy: whoever gave the bytes may use them for something else before they are committed.
   const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body);
-  return { stage, lane, key, headers: withDelay(headers, delayMs), body: bytes };
+  return { stage, lane, key, headers: withDelay(headers, delayMs), body: bytes, record };
 }
 
 /** Whoever hands a message on with all its headers does not hand on its delay. */
@@ -85,16 +99,23 @@ export class Appender {
   /** The messages' places, in the order given. From now on nobody else may append to their lanes. */
   place(messages: readonly Incoming[]): PlacedBatch {
     const lanes = new Map<Lane, number>();
-    const placed: StoredNewMessage[] = messages.map(({ stage, lane: name, key, headers, body }) => {
+    let journal: ReceivedLine[] | undefined;
+    const placed: StoredNewMessage[] = messages.map(({ stage, lane: name, key, headers, body, record }) => {
       const lane = this.table.find(stage, name);
       if (lane === undefined) throw new HoldfastError("BROKEN_INVARIANT", "a message was placed in an unknown lane");
       const position = (lanes.get(lane) ?? lane.tail) + 1;
       lanes.set(lane, position);
-      return { lane: lane.id, position, key, headers, body };
+      const message = { lane: lane.id, position, key, headers, body };
+      if (record === undefined) return message;
+      const recorded = record();
+      journal ??= [];
+      journal.push({ ...recorded.line, lane: lane.id, position, size: body.length });
+      return { ...message, headers: { ...headers, ...recorded.headers } };
     });
     for (const lane of lanes.keys()) lane.appending = true;
     const waking = [...lanes.keys()].filter(({ atRest }) => atRest).map(({ id }) => id);
-    return { batch: { queue: this.parts.settings.name, segment: this.segment, messages: placed, waking }, lanes };
+    const { name: queue } = this.parts.settings;
+    return { batch: { queue, segment: this.segment, messages: placed, waking, journal }, lanes };
   }
 
   committed({ lanes }: PlacedBatch): void {

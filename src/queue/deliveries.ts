@@ -207,7 +207,7 @@ export class Deliveries {
         await result.stillRunning;
       }
       if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
-      this.settling.finished(lane, claim, stored, result.produced.map(incomingProduced));
+      this.settling.finished(lane, claim, stored, result.produced.map(incomingProduced), result.journal);
       if (conduct.settleEach?.has(lane.stage) === true) await this.settling.known(lane);
       attempts = 0;
     }

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../election/clock.js";
-import { type HandlerCall, type IsolatedHandler, type RunOptions, runHandler } from "./handler-runner.js";
+import { type HandlerCall, type IsolatedHandler, Journaled, type RunOptions, runHandler } from "./handler-runner.js";
 import type { Handler, HandlerContext, Message } from "./message.js";
 
 const message: Message = {
@@ -92,12 +92,28 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 
 describe("a handler", () => {
   it("that returns nothing is done", async () => {
-    expect(await runHandler(idle, message, options)).toEqual({ kind: "done", produced: [] });
+    expect(await runHandler(idle, message, options)).toEqual({ kind: "done", produced: [], journal: null });
+  });
+
+  it("of the message engine also says what to write with its commit", async () => {
+    const next = { stage: "routed", lane: "b", body: "x" };
+    const journal = { steps: [], state: [{ namespace: "n", key: "k", value: 1 }] };
+    const journaling = async () => await Promise.resolve(new Journaled([next], journal));
+    expect(await runHandler(journaling, message, options)).toEqual({ kind: "done", produced: [next], journal });
+    const bad = async () => await Promise.resolve(new Journaled([{ ...next, stage: "nowhere" }], journal));
+    expect(await runHandler(bad, message, options)).toMatchObject({ kind: "failed" });
+    // What merely looks like it is no message either.
+    const alike = async () => await Promise.resolve({ produced: [next], journal } as never);
+    expect(await runHandler(alike, message, options)).toMatchObject({ kind: "failed" });
   });
 
   it("that returns messages has produced them", async () => {
     const next = { stage: "routed", lane: "b", body: "x" };
-    expect(await runHandler(async () => [next], message, options)).toEqual({ kind: "done", produced: [next] });
+    expect(await runHandler(async () => [next], message, options)).toEqual({
+      kind: "done",
+      produced: [next],
+      journal: null,
+    });
   });
 
   it("gets the message and a signal that is not aborted", async () => {

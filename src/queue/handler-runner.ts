@@ -1,4 +1,5 @@
 import type { Clock } from "../election/clock.js";
+import type { SettledJournal } from "../store/journal.js";
 import { failureReason } from "./core/failure-reason.js";
 import { atEndOfTerm } from "./end-of-term.js";
 import type { Handler, HandlerContext, Message, Produced } from "./message.js";
@@ -14,7 +15,7 @@ import { type IntakeBounds, readProduced } from "./produced.js";
  * never rejects, and may never resolve.
  */
 export type HandlerResult =
-  | { readonly kind: "done"; readonly produced: readonly Produced[] }
+  | { readonly kind: "done"; readonly produced: readonly Produced[]; readonly journal: SettledJournal | null }
   | {
       readonly kind: "failed";
       readonly error: string;
@@ -26,6 +27,20 @@ export type HandlerResult =
   | { readonly kind: "abandoned"; readonly stillRunning: Promise<void> | null };
 
 export type RunnableHandler = Handler | IsolatedHandler;
+
+/** A handler of the message engine: what it has to tell is written with the commit that finishes its message. */
+export type JournalingHandler = (message: Message, context: HandlerContext) => Promise<Journaled>;
+
+/** What such a handler returns. A class, so that no other handler returns it by mistake. */
+export class Journaled {
+  readonly produced: readonly Produced[];
+  readonly journal: SettledJournal;
+
+  constructor(produced: readonly Produced[], journal: SettledJournal) {
+    this.produced = produced;
+    this.journal = journal;
+  }
+}
 
 /** A handler that runs elsewhere, where it can be ended by force. */
 export interface IsolatedHandler {
@@ -68,7 +83,7 @@ const longestEndMs = 5_000;
 
 /** Runs one message alone. */
 export async function runHandler(
-  handler: RunnableHandler,
+  handler: RunnableHandler | JournalingHandler,
   message: Message,
   options: RunOptions,
 ): Promise<HandlerResult> {
@@ -116,7 +131,7 @@ export class HandlerSeat {
   }
 
   /** One at a time: the next only after the last has its result, and has ended. */
-  async run(handler: RunnableHandler, message: Message): Promise<HandlerResult> {
+  async run(handler: RunnableHandler | JournalingHandler, message: Message): Promise<HandlerResult> {
     const { options } = this;
     if (options.signal.aborted) return { kind: "abandoned", stillRunning: null };
     if (typeof handler === "function") {
@@ -211,7 +226,7 @@ class InProcessCall implements HandlerCall {
   readonly kill = null;
   private readonly context = new InProcessContext();
 
-  constructor(handler: Handler, message: Message) {
+  constructor(handler: Handler | JournalingHandler, message: Message) {
     this.settled = startedNow(handler, message, this.context);
   }
 
@@ -236,14 +251,19 @@ class InProcessContext implements HandlerContext {
 }
 
 /** A handler without `async` may throw before there is a promise. */
-async function startedNow(handler: Handler, message: Message, context: HandlerContext): Promise<unknown> {
+async function startedNow(
+  handler: Handler | JournalingHandler,
+  message: Message,
+  context: HandlerContext,
+): Promise<unknown> {
   return handler(message, context);
 }
 
 function judged(value: unknown, options: RunOptions): HandlerResult {
-  const read = readProduced(value, options);
+  const journaled = value instanceof Journaled ? value : null;
+  const read = readProduced(journaled === null ? value : journaled.produced, options);
   if (read.kind === "garbage") return { kind: "failed", error: read.reason, isFinal: false, stillRunning: null };
-  return { kind: "done", produced: read.produced };
+  return { kind: "done", produced: read.produced, journal: journaled?.journal ?? null };
 }
 
 function failed(error: unknown, message: Message): HandlerResult {

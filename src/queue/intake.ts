@@ -165,7 +165,7 @@ export class Intake {
 
   /** The lanes of `next` are held meanwhile, and after it. Throws where nobody knows what is in the lanes now. */
   private async commit(fresh: readonly Waiting[], next: readonly Waiting[]): Promise<void> {
-    const placed = this.appender.place(messagesOf(fresh));
+    const placed = this.place(fresh);
     this.appender.hold(messagesOf(next));
     try {
       await this.append(placed);
@@ -188,6 +188,15 @@ export class Intake {
       const { lane = 0, position = 0 } = placed.batch.messages[index] ?? {};
       one.resolve({ lane, position, duplicate: false });
     });
+  }
+
+  private place(fresh: readonly Waiting[]): PlacedBatch {
+    try {
+      return this.appender.place(messagesOf(fresh));
+    } catch (error) {
+      for (const one of fresh) one.reject(error);
+      throw error;
+    }
   }
 
   /** A batch that the database refused is replayed one by one, in order: only the culprit is refused. */

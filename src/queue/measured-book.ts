@@ -35,10 +35,10 @@ export function measuredBook(book: QueueBook, counts: QueueCounts, clock: Clock)
       note(claims, messages);
       return messages;
     },
-    async settle(fence, settlements, produced) {
-      const gone = await book.settle(fence, settlements, produced);
-      // Where something is produced and one claim is gone, nothing was settled.
-      if (gone.length > 0 && produced !== null) return gone;
+    async settle(fence, settlements, produced, journal) {
+      const gone = await book.settle(fence, settlements, produced, journal);
+      // Where something comes with it and one claim is gone, nothing was settled.
+      if (gone.length > 0 && (produced !== null || journal !== undefined)) return gone;
       const now = clock.wall();
       let delivered = 0;
       let dead = 0;

@@ -13,9 +13,9 @@ import type {
   QueueBook,
 } from "../store/queue-contract.js";
 import type { QueueCounts } from "../telemetry/queue-metrics.js";
-import { incomingOf } from "./appender.js";
+import { incomingOf, type Recorder } from "./appender.js";
 import type { QueueConduct } from "./conduct.js";
-import type { IsolatedHandler, RunnableHandler } from "./handler-runner.js";
+import type { IsolatedHandler, JournalingHandler, RunnableHandler } from "./handler-runner.js";
 import type { Accepted, Intake } from "./intake.js";
 import { setPaused, skipHead } from "./lane-steering.js";
 import { measuredBook } from "./measured-book.js";
@@ -53,7 +53,7 @@ export class Queue {
   private readonly node: QueueNode;
   private readonly book: QueueBook;
   private readonly counts: QueueCounts | null;
-  private readonly handlers = new Map<string, RunnableHandler>();
+  private readonly handlers = new Map<string, RunnableHandler | JournalingHandler>();
   private current: QueueTerm | null = null;
   private claims = 0;
   private readonly openings = new EventEmitter<{ opened: [] }>().setMaxListeners(0);
@@ -87,6 +87,16 @@ export class Queue {
     return await intake.add(messages.map((message) => incomingOf(message, first)));
   }
 
+  /** The same for the message engine, whose journal gets a line with the same commit. */
+  async enqueueRecorded(message: NewMessage, record: Recorder): Promise<Accepted> {
+    const { stages, maxBodyBytes } = this.settings;
+    checkMessage(message, stages, maxBodyBytes);
+    const { intake } = this.leading();
+    const [accepted] = await intake.add([incomingOf(message, stages[0] ?? "", record)]);
+    if (accepted === undefined) throw new HoldfastError("BROKEN_INVARIANT", "a message was neither taken nor refused");
+    return accepted;
+  }
+
   /** What this node may do as the leader; else NotLeaderError. */
   private leading(): { readonly intake: Intake; readonly redriving: Redriving } {
     const intake = this.current?.open ?? null;
@@ -100,7 +110,7 @@ export class Queue {
   }
 
   /** From now on, and at every election of this node, messages of the stage go to this handler. */
-  process(stage: string, handler: RunnableHandler): void {
+  process(stage: string, handler: RunnableHandler | JournalingHandler): void {
     if (!this.settings.stages.includes(stage)) {
       throw new HoldfastError("BAD_SETTINGS", `Queue "${this.name}" has no stage "${stage}".`);
     }

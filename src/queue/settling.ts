@@ -1,5 +1,6 @@
 import { HoldfastError } from "../errors.js";
 import { Signal } from "../lifecycle/signal.js";
+import type { SettledJournal, StateWrite, StepLine } from "../store/journal.js";
 import type { Settlement } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
 import type { Lane } from "./core/lane.js";
@@ -16,8 +17,15 @@ interface Progress {
   keeps: boolean;
   readonly produced: Incoming[];
   producedBytes: number;
+  journal: PendingJournal | null;
   /** Those who want to know that it was committed, or never will be. */
   readonly waiters: (() => void)[];
+}
+
+/** What handlers have to tell: what they keep in the order in which they ended, whatever their lanes. */
+interface PendingJournal {
+  readonly steps: StepLine[];
+  readonly state: { readonly order: number; readonly write: StateWrite }[];
 }
 
 /** One commit takes in so much, unless a single lane has produced more. */
@@ -44,6 +52,7 @@ export class Settling {
   private readonly held = new Set<Lane>();
   private lost = false;
   private endedLanes = 0;
+  private writes = 0;
 
   constructor(options: {
     readonly parts: QueueTermParts;
@@ -75,9 +84,11 @@ export class Settling {
     claim: number,
     message: { readonly position: number; readonly segment: number },
     produced: readonly Incoming[],
+    journal: SettledJournal | null = null,
   ): void {
     if (this.lost) return;
     const progress = this.progressOf(lane, claim);
+    if (journal !== null) this.enter(progress, journal);
     for (const one of produced) {
       progress.produced.push(one);
       progress.producedBytes += one.body.length;
@@ -92,6 +103,12 @@ export class Settling {
   async known(lane: Lane): Promise<void> {
     const progress = this.pending.get(lane);
     if (progress !== undefined) await new Promise<void>((resolve) => progress.waiters.push(resolve));
+  }
+
+  private enter(progress: Progress, { steps, state }: SettledJournal): void {
+    progress.journal ??= { steps: [], state: [] };
+    progress.journal.steps.push(...steps);
+    for (const write of state) progress.journal.state.push({ order: ++this.writes, write });
   }
 
   /** What is known of the head, while it is still worked on. */
@@ -123,6 +140,7 @@ export class Settling {
       keeps: true,
       produced: [],
       producedBytes: 0,
+      journal: null,
       waiters: [],
     };
     this.pending.set(lane, made);
@@ -185,7 +203,7 @@ export class Settling {
       const produced = settled.flatMap((progress) => progress.produced);
       placed = produced.length === 0 ? null : this.appender.place(produced);
       const { book, fence } = this.parts;
-      const refused = await book.settle(fence, settled.map(settlementOf), placed?.batch ?? null);
+      const refused = await book.settle(fence, settled.map(settlementOf), placed?.batch ?? null, journalOf(settled));
       if (refused.length > 0) throw new HoldfastError("REFUSED", `The claims of ${refused.length} lanes were gone.`);
       if (placed !== null) this.appender.committed(placed);
       for (const progress of settled) this.adopt(progress);
@@ -246,6 +264,14 @@ export class Settling {
 
 function tell(progresses: readonly Progress[]): void {
   for (const { waiters } of progresses) for (const wake of waiters.splice(0)) wake();
+}
+
+/** Undefined where nobody has anything to tell, which costs nothing. */
+function journalOf(settled: readonly Progress[]): SettledJournal | undefined {
+  const journals = settled.flatMap(({ journal }) => journal ?? []);
+  if (journals.length === 0) return undefined;
+  const writes = journals.flatMap(({ state }) => state).sort((one, other) => one.order - other.order);
+  return { steps: journals.flatMap(({ steps }) => steps), state: writes.map(({ write }) => write) };
 }
 
 function settlementOf({ lane, claim, done, doneSegment, head, keeps }: Progress): Settlement {

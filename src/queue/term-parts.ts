@@ -2,7 +2,7 @@ import type { Clock } from "../election/clock.js";
 import type { FenceToken } from "../store/contract.js";
 import type { QueueBook } from "../store/queue-contract.js";
 import type { QueueConduct } from "./conduct.js";
-import type { RunnableHandler } from "./handler-runner.js";
+import type { JournalingHandler, RunnableHandler } from "./handler-runner.js";
 import type { QueueSettings } from "./queue-settings.js";
 
 /** What everything that works for a queue during one term needs. */
@@ -14,7 +14,7 @@ export interface QueueTermParts {
   readonly signal: AbortSignal;
   /** Throws unless this term may act at this very moment. */
   readonly requireLeader: () => void;
-  readonly handlers: ReadonlyMap<string, RunnableHandler>;
+  readonly handlers: ReadonlyMap<string, RunnableHandler | JournalingHandler>;
   readonly conduct: QueueConduct;
   readonly clock: Clock;
   readonly random: () => number;

@@ -7,7 +7,9 @@ import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../e
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
 import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
 import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
+import type { ConnectionBook } from "./connection-contract.js";
 import type { CronBook } from "./cron-contract.js";
+import type { EngineBook } from "./engine-contract.js";
 import type { FenceToken } from "./fence-token.js";
 import type { JobBook } from "./job-contract.js";
 import type { Page } from "./page.js";
@@ -31,6 +33,8 @@ export interface Store<Tx> extends ElectionSessions {
   readonly queueView: QueueView;
   readonly jobs: JobBook;
   readonly crons: CronBook;
+  readonly engine: EngineBook;
+  readonly connections: ConnectionBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */

@@ -1,4 +1,5 @@
 import type { FenceToken } from "./fence-token.js";
+import type { ReceivedLine, SettledJournal } from "./journal.js";
 import type { Page } from "./page.js";
 
 /**
@@ -32,11 +33,15 @@ export interface QueueBook {
   findKeys(queue: string, keys: readonly string[]): Promise<ReadonlyMap<string, MessagePlace>>;
   /** The next messages of each of these lanes, in order; from then on they are in flight under the claim's number. */
   claim(fence: FenceToken, order: ClaimOrder): Promise<readonly StoredMessage[]>;
-  /** What became of claims, and what their handlers produced, all or nothing. Lanes whose claim is another by now are named. */
+  /**
+   * What became of claims, what their handlers produced and what they have to tell, all or nothing. Lanes whose claim is another
+   * by now are named; where there is anything beside the claims, nothing is settled then.
+   */
   settle(
     fence: FenceToken,
     settlements: readonly Settlement[],
     produced: AppendBatch | null,
+    journal?: SettledJournal,
   ): Promise<readonly number[]>;
   /** Work that takes long keeps its claim. */
   renew(fence: FenceToken, lanes: readonly number[], leaseMs: number): Promise<void>;
@@ -135,6 +140,8 @@ export interface AppendBatch {
   readonly messages: readonly NewMessage[];
   /** Lanes at rest that now have something to do. */
   readonly waking: readonly number[];
+  /** What the message engine writes of these messages, there if they are. */
+  readonly journal?: readonly ReceivedLine[] | undefined;
 }
 
 export interface ClaimOrder {

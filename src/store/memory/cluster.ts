@@ -5,8 +5,10 @@ import type { Notice } from "../../election/core/messages.js";
 import type { Role, SessionRef } from "../../election/core/names.js";
 import type { NodeRequest } from "../../membership/node-request.js";
 import type { NodeRow } from "../../membership/node-row.js";
+import type { ConnectionRow } from "../connection-contract.js";
 import { MemoryCronTables } from "./cron-tables.js";
 import type { MemoryDatabase } from "./database.js";
+import { MemoryEngineTables } from "./engine-tables.js";
 import { MemoryJobTables } from "./job-tables.js";
 import { MemoryQueueTables } from "./queue-tables.js";
 
@@ -22,6 +24,8 @@ export class MemoryCluster {
   accessVersion = 0;
   readonly listeners = new Set<NoticeListener>();
   readonly requested = new EventEmitter<{ requested: [nodeId: string] }>().setMaxListeners(0);
+  readonly engine: MemoryEngineTables;
+  readonly connections = new Map<string, ConnectionRow>();
   readonly queues: MemoryQueueTables;
   readonly jobs: MemoryJobTables;
   readonly crons = new MemoryCronTables();
@@ -31,7 +35,8 @@ export class MemoryCluster {
 
   constructor(database: MemoryDatabase, wakeAfter: (ms: number, fire: () => void) => () => void) {
     this.database = database;
-    this.queues = new MemoryQueueTables(() => database.now());
+    this.engine = new MemoryEngineTables(() => database.now());
+    this.queues = new MemoryQueueTables(() => database.now(), this.engine);
     this.jobs = new MemoryJobTables(
       () => database.now(),
       () => `${database.identity}`,

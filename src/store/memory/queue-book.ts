@@ -1,4 +1,5 @@
 import type { FenceToken, Page } from "../contract.js";
+import type { SettledJournal } from "../journal.js";
 import type {
   AppendBatch,
   ClaimOrder,
@@ -110,18 +111,22 @@ export class MemoryQueueBook implements QueueBook {
     });
   }
 
-  async settle(fence: FenceToken, settlements: readonly Settlement[], produced: AppendBatch | null) {
+  async settle(
+    fence: FenceToken,
+    settlements: readonly Settlement[],
+    produced: AppendBatch | null,
+    journal?: SettledJournal,
+  ) {
     return await this.write(fence, () => {
       const fits = (settlement: Settlement): boolean =>
         isClaimOf(this.tables.lanes.get(settlement.lane), settlement, fence.epoch);
       const gone = settlements.filter((settlement) => !fits(settlement)).map(({ lane }) => lane);
-      if (produced !== null) {
-        // What a claim that is gone has produced, its successor will produce too.
-        if (gone.length > 0) return gone;
-        this.tables.requireFreePlaces(produced);
-      }
+      // What a claim that is gone has produced, its successor will produce too.
+      if (gone.length > 0 && (produced !== null || journal !== undefined)) return gone;
+      if (produced !== null) this.tables.requireFreePlaces(produced);
       for (const settlement of settlements.filter(fits)) this.settleLane(settlement);
       if (produced !== null) this.tables.append(produced);
+      if (journal !== undefined) this.tables.engine.settled(journal);
       return gone;
     });
   }

@@ -10,6 +10,7 @@ import {
   type StoredMessage,
 } from "../queue-contract.js";
 import { ownedByAnother } from "../queue-owner.js";
+import { MemoryEngineTables } from "./engine-tables.js";
 
 /** A lane's log, and its one row of state. */
 export interface MemoryLane {
@@ -43,13 +44,16 @@ export class MemoryQueueTables {
   readonly lanes = new Map<number, MemoryLane>();
   readonly segments = new Map<number, { readonly queue: string; closedAt: number | null }>();
   readonly deadLetters: MemoryLetter[] = [];
+  readonly engine: MemoryEngineTables;
   private readonly byName = new Map<string, MemoryLane>();
   private readonly keys = new Map<string, Map<string, MessagePlace & { readonly segment: number }>>();
   private readonly now: () => number;
   private segmentCount = 0;
 
-  constructor(now: () => number) {
+  /** What is journaled with messages goes to the tables of the engine. */
+  constructor(now: () => number, engine: MemoryEngineTables = new MemoryEngineTables(now)) {
     this.now = now;
+    this.engine = engine;
   }
 
   requireOwner(queue: string, role: string): void {
@@ -124,13 +128,15 @@ export class MemoryQueueTables {
   requireFreePlaces(batch: AppendBatch): void {
     this.requirePlaces(batch);
     const taken = batch.messages.some(({ lane, position }) => this.lanes.get(lane)?.messages.has(position));
-    if (taken) throw new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
+    if (taken || !this.engine.areNew(batch.journal ?? []))
+      throw new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
   }
 
   /** Answers with how many it added. */
   append(batch: AppendBatch): number {
     this.requirePlaces(batch);
-    const { queue, segment, messages, waking } = batch;
+    const { queue, segment, messages, waking, journal = [] } = batch;
+    if (messages.length > 0 && !this.engine.areNew(journal)) return 0;
     if (messages.some(({ lane, position }) => this.lanes.get(lane)?.messages.has(position))) return 0;
     for (const { lane: id, position, key, headers, body } of messages) {
       const lane = this.lanes.get(id) as MemoryLane;
@@ -140,7 +146,10 @@ export class MemoryQueueTables {
       const keys = this.keysOf(queue);
       if (key !== null && !keys.has(key)) keys.set(key, { lane: id, position, segment });
     }
-    if (messages.length > 0) for (const lane of this.lanesNamed(waking)) lane.busy = true;
+    if (messages.length > 0) {
+      for (const lane of this.lanesNamed(waking)) lane.busy = true;
+      this.engine.received(journal);
+    }
     return messages.length;
   }
 

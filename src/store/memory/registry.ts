@@ -92,7 +92,7 @@ export class MemoryRegistry implements Registry {
       members: countByStatus(this.rows().map((node) => ({ status: statusNow(node, this.nodeTimeoutMs) }))),
       leases: shared.database.views(),
       accessVersion: shared.accessVersion,
-      configVersion: 0,
+      configVersion: shared.engine.configVersion,
       requests: shared.requests.filter(
         ({ incarnation, actedAt }) => incarnation === holder.incarnation && actedAt === null,
       ),

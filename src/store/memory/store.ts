@@ -3,6 +3,7 @@ import type { AcquireRequest } from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
 import type { Epoch, Role, SessionRef } from "../../election/core/names.js";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
+import type { ConnectionBook } from "../connection-contract.js";
 import type {
   AccessBook,
   CampaignSession,
@@ -19,13 +20,16 @@ import type {
   WitnessSession,
 } from "../contract.js";
 import type { CronBook } from "../cron-contract.js";
+import type { EngineBook } from "../engine-contract.js";
 import type { JobBook } from "../job-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
+import { MemoryConnectionBook } from "./connection-book.js";
 import { MemoryCronBook } from "./cron-book.js";
 import type { MemoryDatabase } from "./database.js";
+import { MemoryEngineBook } from "./engine-book.js";
 import { MemoryJobBook } from "./job-book.js";
 import { MemoryQueueBook } from "./queue-book.js";
 import { memoryQueueView } from "./queue-view.js";
@@ -46,6 +50,8 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly queueView: QueueView;
   readonly jobs: JobBook;
   readonly crons: CronBook;
+  readonly engine: EngineBook;
+  readonly connections: ConnectionBook;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
 
@@ -64,6 +70,9 @@ export class MemoryStore implements Store<MemoryTransaction> {
     this.queueView = memoryQueueView(shared.queues, () => shared.database.now());
     this.jobs = new MemoryJobBook(shared.jobs, (fence, fn) => this.transaction(fence, fn));
     this.crons = new MemoryCronBook(shared.crons, shared.jobs, (fence, fn) => this.transaction(fence, fn));
+    this.engine = new MemoryEngineBook(shared, (fence, fn) => this.transaction(fence, fn));
+    const now = (): number => shared.database.now();
+    this.connections = new MemoryConnectionBook(shared.connections, now, (fence, fn) => this.transaction(fence, fn));
   }
 
   async prepare(): Promise<void> {

@@ -54,6 +54,16 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   agents: { node: ["select", "insert", "update", "delete"], reader: [] },
   crons: { node: ["select", "insert", "update"], reader: [] },
   cron_ticks: { node: ["select", "insert", "delete"], reader: [] },
+  // Partitions are opened and dropped by functions that run as the owner, as segments are.
+  engine_partitions: { node: ["select"], reader: [] },
+  engine_messages: { node: ["select", "insert"], reader: [] },
+  engine_steps: { node: ["select", "insert"], reader: [] },
+  engine_words: { node: ["select", "insert"], reader: [] },
+  engine_word_runs: { node: ["select", "insert"], reader: [] },
+  engine_namespaces: { node: ["select", "insert", "update"], reader: [] },
+  engine_state: { node: ["select", "insert", "update"], reader: [] },
+  engine_references: { node: ["select", "insert", "update"], reader: [] },
+  engine_connections: { node: ["select", "insert", "update", "delete"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },
@@ -64,7 +74,12 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
 export const nodeSequences: readonly string[] = ["epoch_changes"];
 
 /** Every function that not everybody who sees the schema may call. */
-const nodeFunctions: readonly string[] = ["open_segment", "drop_segments"];
+const nodeFunctions: readonly string[] = [
+  "open_segment",
+  "drop_segments",
+  "open_engine_partition",
+  "drop_engine_partition",
+];
 
 /** Grants in one transaction, and remembers it. The schema must be at this code's version. */
 export async function grant(

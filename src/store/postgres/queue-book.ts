@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { FenceToken, Page } from "../contract.js";
+import type { SettledJournal } from "../journal.js";
 import {
   type AppendBatch,
   type ClaimOrder,
@@ -86,8 +87,13 @@ export class PostgresQueueBook implements QueueBook {
     return await named(this.traffic.claim(fence, order));
   }
 
-  async settle(fence: FenceToken, settlements: readonly Settlement[], produced: AppendBatch | null) {
-    return await named(this.traffic.settle(fence, settlements, produced));
+  async settle(
+    fence: FenceToken,
+    settlements: readonly Settlement[],
+    produced: AppendBatch | null,
+    journal?: SettledJournal,
+  ) {
+    return await named(this.traffic.settle(fence, settlements, produced, journal));
   }
 
   async renew(fence: FenceToken, lanes: readonly number[], leaseMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { engineQueue } from "../engine-contract.js";
 import { delayHeader } from "../queue-contract.js";
 
 /** The statements of the queue. `schema` is quoted already. */
@@ -64,6 +65,9 @@ export function queueStatements(schema: string) {
       select ${letter} from ${schema}.dead_letters
       where queue = $1 and ($2::bigint is null or dead_letters.id < $2) order by dead_letters.id desc limit $3`,
     deadLetter: `select ${letter}, body from ${schema}.dead_letters where queue = $1 and dead_letters.id = $2`,
+    lettersOfMessage: `
+      select ${letter} from ${schema}.dead_letters
+      where queue = '${engineQueue}' and ${schema}.journal_id(headers) = $1 order by dead_letters.id`,
     letters: `
       select ${letter} from ${schema}.dead_letters
       where queue = $1 and ($2::bigint[] is null and redriven_at is null or dead_letters.id = any ($2))

@@ -1,7 +1,9 @@
 import pg from "pg";
 import { HoldfastError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
+import type { SettledJournal } from "../journal.js";
 import type { AppendBatch, ClaimOrder, Settlement, StoredMessage } from "../queue-contract.js";
+import { receivedStatements, settledStatements } from "./engine-journal.js";
 import type { MessageReply, TransactionMessage } from "./fenced-message.js";
 import { messageColumns, packMessages, readClaimed } from "./queue-wire.js";
 import { sqlState, sqlStateOf } from "./sql-errors.js";
@@ -87,18 +89,26 @@ export class QueueTraffic {
     return readClaimed(copied);
   }
 
-  /** Answers with the lanes whose claim is another by now. Where something was produced, it is then as if nothing had been. */
-  async settle(fence: FenceToken, settlements: readonly Settlement[], produced: AppendBatch | null) {
+  /** Answers with the lanes whose claim is another by now. Where something comes with it, it is then as if nothing had been. */
+  async settle(
+    fence: FenceToken,
+    settlements: readonly Settlement[],
+    produced: AppendBatch | null,
+    journal: SettledJournal | undefined,
+  ) {
+    const isWhole = produced !== null || journal !== undefined;
     // In the order of their ids, in which everybody locks lanes.
-    const told = literal(JSON.stringify([...settlements].sort((one, other) => one.lane - other.lane).map(toRecord)));
-    const settle = `select ${this.schema}.settle_lanes(${told}, ${fence.epoch}, ${produced !== null}) as gone`;
+    const claims = literal(JSON.stringify([...settlements].sort((one, other) => one.lane - other.lane).map(toRecord)));
+    const settle = `select ${this.schema}.settle_lanes(${claims}, ${fence.epoch}, ${isWhole}) as gone`;
     // Lost with the server, it is done again: delivery is at least once. What was produced is another matter.
     const appended =
       produced === null || produced.messages.length === 0
         ? { statements: ["set local synchronous_commit = off"] }
         : this.appending(fence, produced);
     try {
-      const { results } = await this.send(fence, { ...appended, statements: [settle, ...appended.statements] });
+      const told = journal === undefined ? [] : settledStatements(this.schema, journal);
+      const statements = [settle, ...appended.statements, ...told];
+      const { results } = await this.send(fence, { ...appended, statements });
       const rows = results.flatMap((result) => result.rows as { gone: readonly number[] }[]);
       return rows[0]?.gone ?? [];
     } catch (error) {
@@ -112,7 +122,7 @@ export class QueueTraffic {
     }
   }
 
-  private appending(fence: FenceToken, { queue, segment, messages, waking }: AppendBatch) {
+  private appending(fence: FenceToken, { queue, segment, messages, waking, journal }: AppendBatch) {
     const { schema } = this;
     const keyed = messages
       .filter(({ key }) => key !== null)
@@ -130,6 +140,7 @@ export class QueueTraffic {
              on conflict do nothing`,
           ]),
       ...(waking.length === 0 ? [] : [`update ${schema}.lanes set busy = true where id = any (${arrayOf(waking)})`]),
+      ...(journal === undefined ? [] : receivedStatements(schema, segment, journal)),
     ];
     return { statements, copyIn: packMessages(messages, segment, fence.epoch) };
   }

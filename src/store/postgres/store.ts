@@ -18,13 +18,17 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
+import type { ConnectionBook } from "../connection-contract.js";
 import type { CronBook } from "../cron-contract.js";
+import type { EngineBook } from "../engine-contract.js";
 import type { JobBook } from "../job-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
+import { PostgresConnectionBook } from "./connection-book.js";
 import { PostgresCronBook } from "./cron-book.js";
+import { PostgresEngineBook } from "./engine-book.js";
 import { fencedTransaction } from "./fence.js";
 import { fencedMessage, type MessageReply, type TransactionMessage } from "./fenced-message.js";
 import { PostgresJobBook } from "./job-book.js";
@@ -76,6 +80,8 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly queueView: QueueView;
   readonly jobs: JobBook;
   readonly crons: CronBook;
+  readonly engine: EngineBook;
+  readonly connections: ConnectionBook;
   private readonly questions: Questions;
   private witness: PostgresWitnessSession | null = null;
 
@@ -96,6 +102,8 @@ export class PostgresStore implements Store<pg.ClientBase> {
     );
     this.jobs = new PostgresJobBook(this.questions, (fence, message) => this.message(fence, message));
     this.crons = new PostgresCronBook(this.questions, (fence, message) => this.message(fence, message));
+    this.engine = new PostgresEngineBook(this.questions, (fence, message) => this.message(fence, message));
+    this.connections = new PostgresConnectionBook(this.questions, (fence, message) => this.message(fence, message));
   }
 
   async prepare(): Promise<void> {

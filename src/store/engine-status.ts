@@ -1,0 +1,25 @@
+import type { MessageStatus } from "./engine-contract.js";
+import type { StepKind } from "./journal.js";
+
+/** What is known of a message beside its row. */
+export interface MessageTraces {
+  /** It waits where it came in. */
+  readonly isReceived: boolean;
+  readonly kinds: readonly StepKind[];
+  /** It is a dead letter that was not redriven. */
+  readonly isInError: boolean;
+}
+
+const order: readonly StepKind[] = ["unrouted", "filtered", "processed", "sent", "replayed"];
+
+/** `asked`: the status that the message was found by. */
+export function statusesOf(traces: MessageTraces, asked: MessageStatus | undefined): readonly MessageStatus[] {
+  const { isReceived, kinds, isInError } = traces;
+  const isRouted = asked === "routed" || (!isReceived && !isInError && kinds.length === 0);
+  return [
+    ...(isReceived || asked === "received" ? (["received"] as const) : []),
+    ...(isRouted ? (["routed"] as const) : []),
+    ...order.filter((kind) => kinds.includes(kind)),
+    ...(isInError ? (["error"] as const) : []),
+  ];
+}

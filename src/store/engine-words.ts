@@ -1,0 +1,172 @@
+/**
+ * Text is searched by whole words: runs of letters and digits, in whatever case. What an index keeps of a word is a hash of 42
+ * bits, so that nothing can be read from it; ten of them choose its bucket.
+ */
+
+/** So many bytes of a body are looked at. What comes behind is a document that somebody has embedded. */
+export const searchedBytes = 65_536;
+export const bucketCount = 1_024;
+const hashes = 2 ** 32;
+
+/** What a message is found by beside its words. */
+export interface SearchedMessage {
+  readonly connection: string;
+  readonly type: string;
+  readonly controlId: string;
+}
+
+/** The hashes of the words of a body, each as often as it comes. None where it is not text. */
+export function wordsOf(body: Buffer): readonly number[] {
+  const searched = body.length > searchedBytes ? body.subarray(0, searchedBytes) : body;
+  const kind = kindOf(searched);
+  if (kind === "binary") return [];
+  const words = kind === "ascii" ? asciiWords(searched) : unicodeWords(searched);
+  // The last one may go on behind the end.
+  if (searched.length < body.length) words.pop();
+  return words;
+}
+
+/** `ADT` of `ADT^A01`. */
+export const codeOf = (type: string): string => type.split("^", 1)[0] ?? "";
+
+/** No word begins with a zero, so these are never mistaken for one. */
+export const termsOf = {
+  connection: (name: string): number => hashOf(Buffer.from(`\0connection ${name}`)),
+  type: (type: string): number => hashOf(Buffer.from(type.includes("^") ? `\0type ${type}` : `\0code ${type}`)),
+  controlId: (id: string): number => hashOf(Buffer.from(`\0control ${id}`)),
+} as const;
+
+export function bucketOf(term: number): number {
+  return Math.floor(term / hashes);
+}
+
+/** Collects what a run of messages, whose ids lie less than 65,536 apart, is found by. */
+export class WordRun {
+  readonly firstId: number;
+  private readonly terms = new Map<number, number[]>();
+
+  constructor(firstId: number) {
+    this.firstId = firstId;
+  }
+
+  add(id: number, message: SearchedMessage, body: Buffer | null): void {
+    const place = id - this.firstId;
+    const { connection, type, controlId } = message;
+    this.note(place, termsOf.connection(connection));
+    this.note(place, termsOf.type(codeOf(type)));
+    if (type.includes("^")) this.note(place, termsOf.type(type));
+    this.note(place, termsOf.controlId(controlId));
+    if (body !== null) for (const word of wordsOf(body)) this.note(place, word);
+  }
+
+  private note(place: number, term: number): void {
+    const places = this.terms.get(term);
+    if (places === undefined) this.terms.set(term, [place]);
+    else if (places.at(-1) !== place) places.push(place);
+  }
+
+  /** For each bucket its terms: the hash in four bytes, how many places in two, and the places in two each. */
+  packed(): ReadonlyMap<number, Buffer> {
+    const sizes = new Map<number, number>();
+    for (const [term, places] of this.terms) {
+      const bucket = bucketOf(term);
+      sizes.set(bucket, (sizes.get(bucket) ?? 0) + 6 + 2 * places.length);
+    }
+    const buckets = new Map([...sizes].map(([bucket, size]) => [bucket, { bytes: Buffer.allocUnsafe(size), at: 0 }]));
+    for (const [term, places] of this.terms) {
+      const bucket = buckets.get(bucketOf(term));
+      if (bucket === undefined) continue;
+      bucket.at = bucket.bytes.writeUInt32LE(term % hashes, bucket.at);
+      bucket.at = bucket.bytes.writeUInt16LE(places.length, bucket.at);
+      for (const place of places) bucket.at = bucket.bytes.writeUInt16LE(place, bucket.at);
+    }
+    return new Map([...buckets].map(([bucket, { bytes }]) => [bucket, bytes]));
+  }
+}
+
+/** Where a term comes in a run, in order, by what is packed of its bucket. */
+export function placesIn(packed: Buffer, term: number): readonly number[] {
+  const hash = term % hashes;
+  for (let at = 0; at < packed.length; ) {
+    const count = packed.readUInt16LE(at + 4);
+    const from = at + 6;
+    at = from + 2 * count;
+    if (packed.readUInt32LE(from - 6) !== hash) continue;
+    return Array.from({ length: count }, (_, index) => packed.readUInt16LE(from + 2 * index));
+  }
+  return [];
+}
+
+/** Tabs, ends of lines and of frames, and the escape of a charset are in texts; other controls are not. */
+const textControls = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1b, 0x1c]);
+
+function kindOf(body: Buffer): "ascii" | "unicode" | "binary" {
+  let highest = 0;
+  for (const byte of body) {
+    if (byte < 0x20 && !textControls.has(byte)) return "binary";
+    highest |= byte;
+  }
+  return highest < 0x80 ? "ascii" : "unicode";
+}
+
+function asciiWords(body: Buffer): number[] {
+  const words: number[] = [];
+  let hash = new WordHash();
+  for (const byte of body) {
+    const isDigit = byte >= 0x30 && byte <= 0x39;
+    const letter = byte | 0x20;
+    if (isDigit || (letter >= 0x61 && letter <= 0x7a)) hash.add(isDigit ? byte : letter);
+    else if (hash.length > 0) {
+      words.push(hash.value);
+      hash = new WordHash();
+    }
+  }
+  if (hash.length > 0) words.push(hash.value);
+  return words;
+}
+
+/** As UTF-8 where it is that, else as latin1, in which everything is something. */
+function unicodeWords(body: Buffer): number[] {
+  let text: string;
+  try {
+    // A character that is cut at the end is left out.
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true });
+  } catch {
+    text = body.toString("latin1");
+  }
+  const words =
+    text
+      .normalize("NFC")
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return words.map((word) => hashOf(Buffer.from(word)));
+}
+
+function hashOf(bytes: Buffer): number {
+  const hash = new WordHash();
+  for (const byte of bytes) hash.add(byte);
+  return hash.value;
+}
+
+/** Two hashes that know nothing of each other: one of 32 bits, and one that the bucket is taken from. */
+class WordHash {
+  length = 0;
+  private one = 0x811c9dc5;
+  private other = 0x9747b28c;
+
+  add(byte: number): void {
+    this.length += 1;
+    this.one = Math.imul(this.one ^ byte, 0x01000193);
+    this.other = Math.imul((this.other ^ byte) + (this.other << 5), 0x5bd1e995);
+  }
+
+  get value(): number {
+    return (mixed(this.other) % bucketCount) * hashes + mixed(this.one);
+  }
+}
+
+function mixed(hash: number): number {
+  const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  const whole = Math.imul(half ^ (half >>> 13), 0xc2b2ae35);
+  return (whole ^ (whole >>> 16)) >>> 0;
+}

@@ -1,0 +1,248 @@
+import type pg from "pg";
+import type { Holder } from "../../election/core/lease.js";
+import type { Json } from "../../jobs/core/job.js";
+import type { FenceToken, Page } from "../contract.js";
+import {
+  type ConnectionStanding,
+  type DepartedLane,
+  type EngineBook,
+  engineQueue,
+  type FoundMessages,
+  type IdRange,
+  type MessageAccount,
+  type MessageFilter,
+  type NodeConfig,
+  type ReceivedAnswer,
+  type ReferenceRow,
+  type ReferenceSet,
+  type ReferenceVersion,
+  type RunningConfig,
+  type StateReading,
+} from "../engine-contract.js";
+import { EngineReading } from "./engine-reading.js";
+import { EngineSearch } from "./engine-search.js";
+import { WordIndex } from "./engine-word-index.js";
+import { quoted, storable } from "./literal.js";
+import type { Questions } from "./questions.js";
+import type { FencedMessage } from "./queue-traffic.js";
+import { toHoldfastError } from "./sql-errors.js";
+
+/** The message engine on PostgreSQL (migrations/0006_engine.sql). Its journal is written by the queue's own messages. */
+export class PostgresEngineBook implements EngineBook {
+  private readonly questions: Questions;
+  private readonly schema: string;
+  private readonly send: FencedMessage;
+  private readonly reading: EngineReading;
+  private readonly searching: EngineSearch;
+  private readonly words: WordIndex;
+
+  constructor(questions: Questions, send: FencedMessage) {
+    this.questions = questions;
+    this.schema = questions.schema;
+    this.send = send;
+    this.reading = new EngineReading(questions);
+    this.words = new WordIndex(questions);
+    this.searching = new EngineSearch(questions, this.words, this.reading);
+  }
+
+  async nextMessageId(fence: FenceToken): Promise<IdRange> {
+    // Read under the fence: what an earlier leader still writes would be behind it.
+    const [range] = await this.write<RangeJson>(fence, [`select * from ${this.schema}.engine_next_id()`]);
+    const isFull = range?.next_id == null || Number(range.next_id) >= Number(range.end_id);
+    return isFull ? await this.openPartition(fence) : readRange(range);
+  }
+
+  async openPartition(fence: FenceToken): Promise<IdRange> {
+    const [range] = await this.write<RangeJson>(fence, [`select * from ${this.schema}.open_engine_partition()`]);
+    return readRange(range);
+  }
+
+  async dropPartitions(fence: FenceToken, olderThanMs: number): Promise<number> {
+    const drop = `select ${this.schema}.drop_engine_partition(${Math.ceil(olderThanMs)})::text as held`;
+    for (let dropped = 0; ; ) {
+      const [row] = await this.write<{ held: string | null }>(fence, [drop]);
+      if (row?.held == null) return dropped;
+      dropped += Number(row.held);
+    }
+  }
+
+  async search(filter: MessageFilter, page: Page): Promise<FoundMessages> {
+    return await this.searching.search(filter, page);
+  }
+
+  async message(id: string): Promise<MessageAccount | null> {
+    return await this.reading.account(id);
+  }
+
+  async bodyOf(id: string): Promise<Buffer | null> {
+    return await this.reading.bodyOf(id);
+  }
+
+  async sentBodyOf(id: string, step: number): Promise<Buffer | null> {
+    return await this.reading.sentBodyOf(id, step);
+  }
+
+  async ackOf(place: { readonly lane: number; readonly position: number }): Promise<ReceivedAnswer | null> {
+    return await this.reading.ackOf(place);
+  }
+
+  async standing(): Promise<readonly ConnectionStanding[]> {
+    return await this.reading.standing();
+  }
+
+  async indexWords(fence: FenceToken, limit: number): Promise<number> {
+    const run = await this.words.nextRun(limit);
+    if (run === null) return 0;
+    // Lost with the server, it is done again.
+    await this.write(fence, ["set local synchronous_commit = off", ...run.statements]);
+    return run.messages;
+  }
+
+  async departed(fence: FenceToken, lanes: readonly DepartedLane[], limit: number): Promise<number> {
+    let left = limit;
+    for (const { stage, lane, reason } of lanes) {
+      if (left === 0) break;
+      const place = [engineQueue, stage, lane, storable(reason)].map(quoted).join(", ");
+      const [row] = await this.write<{ buried: number }>(fence, [
+        `select ${this.schema}.bury_lane(${place}, ${fence.epoch}, ${left}) as buried`,
+      ]);
+      left -= row?.buried ?? 0;
+    }
+    return limit - left;
+  }
+
+  async stateVersions(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.questions.rows<{ namespace: string; version: string }>(
+      "reading the versions of the state",
+      `select namespace, version::text from ${this.schema}.engine_namespaces`,
+    );
+    return new Map(rows.map(({ namespace, version }) => [namespace, Number(version)]));
+  }
+
+  async readState(namespace: string, sinceVersion: number): Promise<StateReading> {
+    // One statement, one snapshot: the version is that of what comes with it.
+    const [row] = await this.questions.rows<{ version: string; entries: [string, string | null][] }>(
+      "reading a namespace",
+      `select n.version::text, coalesce((
+         select json_agg(json_build_array(s.key, s.value::text) order by s.key) from ${this.schema}.engine_state s
+         where s.namespace = n.namespace and s.version > $2), '[]') as entries
+       from ${this.schema}.engine_namespaces n where n.namespace = $1`,
+      [storable(namespace), sinceVersion],
+    );
+    const entries = (row?.entries ?? []).map(([key, value]) => ({
+      key,
+      value: value === null ? undefined : (JSON.parse(value) as Json),
+    }));
+    return { version: Number(row?.version ?? 0), entries };
+  }
+
+  async publishReference(fence: FenceToken, { name, hash, rows }: ReferenceSet): Promise<ReferenceVersion> {
+    // As text: the database neither looks into it nor changes it, and hands it out as it came.
+    const set = rows.map(({ key, value }) => [key, value]);
+    const values = [quoted(storable(name)), quoted(storable(hash)), rows.length, quoted(JSON.stringify(set))].join(
+      ", ",
+    );
+    const [version] = await this.write<ReferenceJson>(fence, [
+      `insert into ${this.schema}.engine_references as r (name, version, hash, size, rows)
+       select x.name, 1, x.hash, x.size, x.rows::json from (values (${values})) x(name, hash, size, rows)
+       on conflict (name) do update set
+         version = r.version + 1, hash = excluded.hash, size = excluded.size, rows = excluded.rows,
+         published_at = clock_timestamp()
+       where r.hash <> excluded.hash`,
+      `select ${referenceColumns(this.schema)} from ${this.schema}.engine_references r where name = ${quoted(storable(name))}`,
+    ]);
+    return readReferenceVersion(version as ReferenceJson);
+  }
+
+  async referenceVersions(): Promise<readonly ReferenceVersion[]> {
+    const rows = await this.questions.rows<ReferenceJson>(
+      "reading the reference sets",
+      `select ${referenceColumns(this.schema)} from ${this.schema}.engine_references r order by name`,
+    );
+    return rows.map(readReferenceVersion);
+  }
+
+  async readReference(name: string, version: number): Promise<readonly ReferenceRow[] | null> {
+    const [row] = await this.questions.rows<{ rows: string }>(
+      "reading a reference set",
+      `select rows::text from ${this.schema}.engine_references where name = $1 and version = $2`,
+      [storable(name), version],
+    );
+    if (row === undefined) return null;
+    return (JSON.parse(row.rows) as [string, Json][]).map(([key, value]) => ({ key, value }));
+  }
+
+  async raiseConfigVersion(): Promise<number> {
+    const [row] = await this.questions.rows<{ version: string }>(
+      "raising the version of the configuration",
+      `update ${this.schema}.meta set config_version = config_version + 1 returning config_version::text as version`,
+    );
+    return Number(row?.version ?? 0);
+  }
+
+  async publishConfig({ nodeId, incarnation }: Pick<Holder, "nodeId" | "incarnation">, config: RunningConfig) {
+    const { version, hash, error } = config;
+    await this.questions.rows(
+      "saying which configuration this node runs",
+      `update ${this.schema}.nodes set
+         config_incarnation = incarnation, config_loaded = $3, config_hash = $4, config_error = $5
+       where node_id = $1 and incarnation = $2`,
+      [nodeId, incarnation, version, storable(hash), error === null ? null : storable(error)],
+    );
+  }
+
+  async configs(): Promise<readonly NodeConfig[]> {
+    const rows = await this.questions.rows<ConfigJson>(
+      "reading which configurations run",
+      `select node_id, config_loaded::text, config_hash, config_error from ${this.schema}.nodes
+       where config_incarnation = incarnation order by node_id collate "C"`,
+    );
+    return rows.map(({ node_id, config_loaded, config_hash, config_error }) => ({
+      nodeId: node_id,
+      version: Number(config_loaded),
+      hash: config_hash,
+      error: config_error,
+    }));
+  }
+
+  /** Answers with the rows of those statements that have some. */
+  private async write<Row>(fence: FenceToken, statements: readonly string[]): Promise<readonly Row[]> {
+    try {
+      const { results } = await this.send(fence, { statements });
+      return results.flatMap(({ command, rows }: pg.QueryResult) => (command === "SELECT" ? (rows as Row[]) : []));
+    } catch (error) {
+      throw toHoldfastError(error, "writing for the message engine");
+    }
+  }
+}
+
+interface RangeJson {
+  readonly next_id: string | null;
+  readonly end_id: string;
+}
+
+function readRange(range: RangeJson | undefined): IdRange {
+  return { next: Number(range?.next_id), end: Number(range?.end_id) };
+}
+
+interface ConfigJson {
+  readonly node_id: string;
+  readonly config_loaded: string;
+  readonly config_hash: string;
+  readonly config_error: string | null;
+}
+
+interface ReferenceJson {
+  readonly name: string;
+  readonly version: string;
+  readonly hash: string;
+  readonly size: number;
+  readonly published_at: number;
+}
+
+const referenceColumns = (schema: string): string =>
+  `r.name, r.version::text, r.hash, r.size, ${schema}.ms_since_1970(r.published_at) as published_at`;
+
+function readReferenceVersion({ version, size, published_at, ...rest }: ReferenceJson): ReferenceVersion {
+  return { ...rest, version: Number(version), rows: size, publishedAt: published_at };
+}
