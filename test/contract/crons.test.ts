@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { StaleEpochError } from "../../src/errors.js";
 import type { TickMark } from "../../src/jobs/core/cron-plan.js";
 import { planHoldsMs } from "../../src/jobs/core/cron-round.js";
 import type { CronBook, CronDefinition, CronFiring, CronRow } from "../../src/store/cron-contract.js";
-import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
-import { JobLeader, submission } from "./job-leader.js";
+import { memoryHarness, type Player, postgresHarness, type StoreHarness } from "./harness.js";
+import { JobLeader, openJobsForEach, submission } from "./job-leader.js";
 
 const nightly: CronDefinition = {
   name: "nightly",
@@ -33,18 +33,14 @@ describe.each([
   let leader: JobLeader;
   let book: CronBook;
 
+  openJobsForEach(makeHarness, (opened) => {
+    ({ harness, player, leader } = opened);
+  });
+
   beforeEach(async () => {
-    harness = await makeHarness();
-    player = await Player.join(harness, "a");
-    leader = await JobLeader.elect(player);
     book = player.store.crons;
     await book.define(leader.fence, [nightly, hourly, fromCode], true);
     await harness.advance(1_000);
-  });
-
-  afterEach(async () => {
-    player.crash();
-    await harness[Symbol.asyncDispose]();
   });
 
   async function cron(name = "nightly"): Promise<CronRow> {

@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from "vitest";
 import type { Json } from "../../src/jobs/core/job.js";
 import type { FenceToken } from "../../src/store/fence-token.js";
 import type { JobBook } from "../../src/store/job-contract.js";
@@ -12,7 +13,32 @@ import type {
   Submission,
   Task,
 } from "../../src/store/job-orders.js";
-import type { Player } from "./harness.js";
+import { Player, type StoreHarness } from "./harness.js";
+
+interface Opened {
+  readonly harness: StoreHarness;
+  /** Node `a`, whose term the leader has. */
+  readonly player: Player;
+  readonly leader: JobLeader;
+}
+
+/** Before each test of this block: a database of its own, and on it a leader of the jobs. */
+export function openJobsForEach(makeHarness: () => Promise<StoreHarness>, opened: (opening: Opened) => void): void {
+  let current: Omit<Opened, "leader"> | null = null;
+
+  beforeEach(async () => {
+    const harness = await makeHarness();
+    const player = await Player.join(harness, "a");
+    current = { harness, player };
+    opened({ harness, player, leader: await JobLeader.elect(player) });
+  });
+
+  afterEach(async () => {
+    current?.player.crash();
+    await current?.harness[Symbol.asyncDispose]();
+    current = null;
+  });
+}
 
 /** The leader of the jobs room as the store knows it: whatever the test tells it to do, under the epoch it was elected with. */
 export class JobLeader {

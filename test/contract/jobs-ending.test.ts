@@ -1,6 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
-import { eventsOf, failed, heartbeat, JobLeader, leaseOrder, result, submission } from "./job-leader.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { memoryHarness, postgresHarness, type StoreHarness } from "./harness.js";
+import {
+  eventsOf,
+  failed,
+  heartbeat,
+  type JobLeader,
+  leaseOrder,
+  openJobsForEach,
+  result,
+  submission,
+} from "./job-leader.js";
 
 /** How leases go on and end without a result, and what operators do to jobs and agents: what both stores keep. */
 describe.each([
@@ -8,18 +17,10 @@ describe.each([
   ["postgres", postgresHarness],
 ] as const)("in the %s store", (_name, makeHarness) => {
   let harness: StoreHarness;
-  let player: Player;
   let leader: JobLeader;
 
-  beforeEach(async () => {
-    harness = await makeHarness();
-    player = await Player.join(harness, "a");
-    leader = await JobLeader.elect(player);
-  });
-
-  afterEach(async () => {
-    player.crash();
-    await harness[Symbol.asyncDispose]();
+  openJobsForEach(makeHarness, (opened) => {
+    ({ harness, leader } = opened);
   });
 
   const renewal = (leaseId: string, rest: object = {}) =>

@@ -1,7 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JobFilter } from "../../src/store/job-contract.js";
-import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
-import { eventsOf, failed, heartbeat, JobLeader, leaseOrder, result, submission } from "./job-leader.js";
+import { memoryHarness, postgresHarness, type StoreHarness } from "./harness.js";
+import {
+  eventsOf,
+  failed,
+  heartbeat,
+  type JobLeader,
+  leaseOrder,
+  openJobsForEach,
+  result,
+  submission,
+} from "./job-leader.js";
 
 /** What anybody may see of jobs, and how long: what both stores keep. */
 describe.each([
@@ -9,18 +18,10 @@ describe.each([
   ["postgres", postgresHarness],
 ] as const)("the %s store", (_name, makeHarness) => {
   let harness: StoreHarness;
-  let player: Player;
   let leader: JobLeader;
 
-  beforeEach(async () => {
-    harness = await makeHarness();
-    player = await Player.join(harness, "a");
-    leader = await JobLeader.elect(player);
-  });
-
-  afterEach(async () => {
-    player.crash();
-    await harness[Symbol.asyncDispose]();
+  openJobsForEach(makeHarness, (opened) => {
+    ({ harness, leader } = opened);
   });
 
   /** One in every state, `queued` both ready and waiting. */

@@ -1,7 +1,17 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { StaleEpochError } from "../../src/errors.js";
-import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
-import { done, eventsOf, failed, heartbeat, JobLeader, leaseOrder, result, submission } from "./job-leader.js";
+import { memoryHarness, type Player, postgresHarness, type StoreHarness } from "./harness.js";
+import {
+  done,
+  eventsOf,
+  failed,
+  heartbeat,
+  JobLeader,
+  leaseOrder,
+  openJobsForEach,
+  result,
+  submission,
+} from "./job-leader.js";
 
 /** Submitting, leasing and reporting: what both stores keep, whoever leads the jobs on them. */
 describe.each([
@@ -12,15 +22,8 @@ describe.each([
   let player: Player;
   let leader: JobLeader;
 
-  beforeEach(async () => {
-    harness = await makeHarness();
-    player = await Player.join(harness, "a");
-    leader = await JobLeader.elect(player);
-  });
-
-  afterEach(async () => {
-    player.crash();
-    await harness[Symbol.asyncDispose]();
+  openJobsForEach(makeHarness, (opened) => {
+    ({ harness, player, leader } = opened);
   });
 
   it("refuse every write of a deposed epoch, and nothing of it is left", async () => {
