@@ -52,12 +52,43 @@ create table :"schema".audit (
   address text
 );
 
--- Each node's metrics as it last left them. Unlogged: after a crash of the server they are old anyway.
+-- Each process's metrics as it last left them: for each process and not for each node, so that what one counted last is not lost
+-- because its successor has left a copy. Unlogged: after a crash of the server they are old anyway.
 create unlogged table :"schema".snapshots (
-  node_id text primary key,
+  incarnation text collate "C" primary key,
+  node_id text not null,
   at timestamptz not null default clock_timestamp(),
   body text not null
 );
+
+-- What a process had counted when its copy was last taken in, by the leader of `metrics_aggregator`. The empty incarnation stands
+-- for those that were put together, long after their end. Texts are compressed by whoever writes them, here and below.
+create table :"schema".metric_processes (
+  incarnation text collate "C" primary key,
+  node_id text not null,
+  taken_at timestamptz not null default clock_timestamp(),
+  leader_epoch bigint not null,
+  counters bytea not null
+);
+alter table :"schema".metric_processes alter column counters set storage external;
+
+-- The metrics of the cluster at a time: the totals, and the series of each node. There are a few hundred rows.
+create table :"schema".metric_points (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default clock_timestamp(),
+  leader_epoch bigint not null,
+  totals bytea not null,
+  nodes bytea not null
+);
+alter table :"schema".metric_points alter column totals set storage external, alter column nodes set storage external;
+
+-- Whether this process is the one that its node is now, and lives.
+create function :"schema".is_living(p_node text, p_incarnation text) returns boolean
+language sql stable as $$
+  select exists (
+    select from :"schema".nodes n
+    where n.node_id = p_node and n.incarnation = p_incarnation and n.status not in ('dead', 'left'))
+$$;
 
 -- A node enters the registry. Its id is taken while another process lives behind it: by its sessions, or, where they tell
 -- nothing, by its beat. Answers with the row that is in the way, or null.
@@ -233,12 +264,36 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   update :"schema".audit set outcome = p_outcome, target = coalesce(target, p_target) where id = p_id and outcome = 'begun'
 $$;
 
-create function :"schema".forget_audit(p_days integer) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  delete from :"schema".audit where id in (
-    select id from (select id, at from :"schema".audit order by id limit 1000) oldest
-    where at < clock_timestamp() - greatest(p_days, 30) * interval '1 day')
+-- The oldest lines, so many at most; the ids are in the order of time. A role's last line stays: it tells which epochs were given,
+-- should the lease row be lost.
+create function :"schema".forget_history(p_days integer, p_limit integer) returns integer
+language plpgsql as $$
+declare
+  v_number integer;
+begin
+  delete from :"schema".history where id in (
+    select id from (select id, role, at from :"schema".history order by id limit p_limit) oldest
+    where at < clock_timestamp() - p_days * interval '1 day'
+      and exists (select from :"schema".history later where later.role = oldest.role and later.id > oldest.id));
+  get diagnostics v_number = row_count;
+  return v_number;
+end
 $$;
+
+-- By the owner, and never what is younger than 30 days: a node that was taken over cannot wipe its traces. A reader may not at all.
+create function :"schema".forget_audit(p_days integer, p_limit integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_number integer;
+begin
+  delete from :"schema".audit where id in (
+    select id from (select id, at from :"schema".audit order by id limit p_limit) oldest
+    where at < clock_timestamp() - greatest(p_days, 30) * interval '1 day');
+  get diagnostics v_number = row_count;
+  return v_number;
+end
+$$;
+revoke execute on function :"schema".forget_audit(integer, integer) from public;
 
 -- Marks the silent as dead and forgets what is older than it has to be kept. A row that somebody holds is left for the next
 -- time. A dead node that beats again revives: its beat says what it is.
@@ -266,19 +321,15 @@ begin
   ), forgotten as (
     delete from :"schema".nodes n using old o where n.node_id = o.node_id returning n.node_id
   ) select array_agg(node_id) into v_forgotten from forgotten;
-  delete from :"schema".snapshots s where not exists (
-    select from :"schema".nodes n where n.node_id = s.node_id and n.status not in ('dead', 'left'));
+  -- Those of the gone are for the aggregator to take in, and go by themselves where there is none.
+  delete from :"schema".snapshots s
+  where s.at < clock_timestamp() - interval '1 hour' and not :"schema".is_living(s.node_id, s.incarnation);
   delete from :"schema".requests where requested_at < clock_timestamp() - interval '7 days';
   if p_history_days > 0 then
-    -- In small portions, oldest first: the ids are in the order of time. A role's last line stays: it tells which epochs were
-    -- given, should the lease row be lost.
-    delete from :"schema".history where id in (
-      select id from (select id, role, at from :"schema".history order by id limit 1000) oldest
-      where at < clock_timestamp() - p_history_days * interval '1 day'
-        and exists (select from :"schema".history later where later.role = oldest.role and later.id > oldest.id));
+    perform :"schema".forget_history(p_history_days, 1000);
   end if;
   if p_audit_days > 0 then
-    perform :"schema".forget_audit(p_audit_days);
+    perform :"schema".forget_audit(p_audit_days, 1000);
   end if;
   return jsonb_build_object('died', coalesce(to_jsonb(v_died), '[]'), 'forgotten', coalesce(to_jsonb(v_forgotten), '[]'));
 end
@@ -366,12 +417,12 @@ begin
 end
 $$;
 
-create function :"schema".save_snapshot(p_node text, p_body text) returns void
+create function :"schema".save_snapshot(p_node text, p_incarnation text, p_body text) returns void
 language plpgsql as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
-  insert into :"schema".snapshots (node_id, body) values (p_node, p_body)
-  on conflict (node_id) do update set at = clock_timestamp(), body = excluded.body;
+  insert into :"schema".snapshots (node_id, incarnation, body) values (p_node, p_incarnation, p_body)
+  on conflict (incarnation) do update set at = clock_timestamp(), body = excluded.body;
 end
 $$;
 
@@ -384,6 +435,4 @@ language sql as $$
     status = 'left', last_heartbeat = clock_timestamp(), lock_session = null, witness_session = null,
     current_connections = 0, current_jobs = 0, cpu_usage = 0, memory_usage = 0, contends = '{}'
   where node_id = p_node and incarnation = p_incarnation;
-  delete from :"schema".snapshots s using :"schema".nodes n
-  where s.node_id = p_node and n.node_id = p_node and n.incarnation = p_incarnation;
 $$;

@@ -757,11 +757,12 @@ declare
   v_agents integer;
   v_seen integer;
   v_next bigint;
+  v_newest timestamptz;
 begin
   perform :"schema".lock_events();
   v_now := clock_timestamp();
   with slice as (
-    select n, state, updated_at from :"schema".jobs where n >= p_from order by n limit p_limit
+    select n, state, created_at, updated_at from :"schema".jobs where n >= p_from order by n limit p_limit
   ), gone as (
     delete from :"schema".jobs j using slice s
     where j.n = s.n and s.state not in ('queued', 'leased') and s.state = any (p_states)
@@ -778,7 +779,7 @@ begin
       from gone
     ) g
   )
-  select count(*), max(n) + 1, (select count(*) from gone) into v_seen, v_next, v_jobs from slice;
+  select count(*), max(n) + 1, max(created_at), (select count(*) from gone) into v_seen, v_next, v_newest, v_jobs from slice;
   with gone as (
     delete from :"schema".events e using (
       select id from :"schema".events order by id limit p_limit
@@ -793,6 +794,25 @@ begin
     and not exists (select from :"schema".job_leases l where l.agent = agents.name);
   get diagnostics v_agents = row_count;
   return json_build_object(
-    'jobs', v_jobs, 'events', v_events, 'agents', v_agents, 'next', case when v_seen = p_limit then v_next end);
+    'jobs', v_jobs, 'events', v_events, 'agents', v_agents,
+    -- Jobs are in the order in which they were submitted: what follows one that is too young is so, too.
+    'next', case when v_seen = p_limit and v_newest <= :"schema".after_ms(v_now, -p_jobs_ms) then v_next end);
+end
+$$;
+
+-- What no job asks for any more. p_used: what is asked for by jobs up to p_after, as was read before, without a lock. What came
+-- later is looked at here, while nothing can be submitted.
+create function :"schema".forget_demands(p_used integer[], p_after bigint, p_limit integer) returns integer
+language plpgsql as $$
+declare
+  v_number integer;
+  v_used integer[];
+begin
+  perform :"schema".lock_events();
+  v_used := p_used || array(select distinct demand from :"schema".jobs where n > p_after);
+  delete from :"schema".job_demands where id in (
+    select id from :"schema".job_demands where id <> all (v_used) order by id limit p_limit);
+  get diagnostics v_number = row_count;
+  return v_number;
 end
 $$;

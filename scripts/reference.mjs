@@ -210,6 +210,7 @@ function readMetrics({
   QueueMetrics,
   JobMetrics,
   CronMetrics,
+  CompactionMetrics,
   HttpMetrics,
   Registry,
 }) {
@@ -220,6 +221,7 @@ function readMetrics({
   new QueueMetrics(registry, prefix);
   new JobMetrics(registry, prefix, async () => await Promise.resolve({}));
   new CronMetrics(registry, prefix);
+  new CompactionMetrics(registry, prefix);
   const http = new HttpMetrics(registry, prefix);
   const metrics = registry.getMetricsAsArray();
   http.remove(); // It watches the event loop.
@@ -260,6 +262,24 @@ ${table(["name", "kind", "labels", "meaning"], rows)}
 
 - \`reason\` is one of ${reasons.map(code).join(", ")}.
 ${buckets.join("\n")}
+
+## The whole cluster
+
+\`GET /metrics/cluster\` answers with the series of every living node, each with its label \`node\`. Each node leaves a copy of its
+own every 15 s, and when it gains or loses a role.
+
+Below them are the totals. Every counter and every histogram \`holdfast_x\` of the nodes is there once more as
+\`holdfast_cluster_x\`, without the label \`node\`; a counter of yours in the same registry, \`y\`, as \`holdfast_cluster_y\`. The leader of
+the role \`metrics_aggregator\` puts them together every 15 s, by one rule: **a total is the sum, over every process that was ever
+seen, of the highest value in its copies.** So it never goes down: what a node counted that has died, has left or was
+restarted stays in it, and so it does when the role changes hands. What a process counted after its last copy is lost with
+it. A process that is not seen for 7 days is taken to be gone for good; if it came back, it would count twice. A counter that is
+reset in a running process counts on when it is higher than before.
+
+\`holdfast_cluster_metrics_age_seconds\` (a gauge) tells how long ago that was. The totals, and the series of the nodes, are kept as a
+point every 15 s for two hours (\`holdfast.metric_points\`), so that an increase can be told of each of them. Nodes contend for
+\`metrics_aggregator\` from when they open the jobs: \`holdfast serve\` with the role \`scheduler\`, or \`createJobs\`. Where none does, there
+are no totals.
 `;
 }
 
@@ -290,6 +310,7 @@ async function writeReference() {
     ...(await load("telemetry/queue-metrics.js")),
     ...(await load("telemetry/cron-metrics.js")),
     ...(await load("telemetry/job-metrics.js")),
+    ...(await load("telemetry/compaction-metrics.js")),
     ...(await load("telemetry/http-metrics.js")),
     Registry: (await import("prom-client")).Registry,
   };

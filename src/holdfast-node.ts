@@ -29,10 +29,11 @@ import { Queues } from "./queue/queues.js";
 import type { LockSession } from "./store/contract.js";
 import type { QueueBook } from "./store/queue-contract.js";
 import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
+import { clusterText } from "./telemetry/cluster-text.js";
 import { ElectionObserver } from "./telemetry/election-observer.js";
-import { mergeMetrics } from "./telemetry/merged-metrics.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
 import { QueueMetrics } from "./telemetry/queue-metrics.js";
+import { Upkeep } from "./upkeep/upkeep.js";
 
 export interface NodeEvents {
   draining: [];
@@ -103,7 +104,9 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.membership = this.createMembership();
     const members = new ClusterMetrics(registry, prefix, () => this.membership.news.members);
     const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
-    const room = jobsRoomOf({ ...parts, trouble, role: () => this.role(jobsRole) });
+    const upkeep = new Upkeep({ ...parts, trouble, role: (name) => this.role(name) });
+    const room = jobsRoomOf({ ...parts, trouble, upkeep, role: () => this.role(jobsRole) });
+    store.onRefused(({ role }) => this.observer.fenceRejected(role));
     this.jobs = room.jobs;
     this.crons = room.crons;
     this.metrics = [elections, members, queueMetrics, ...room.metrics];
@@ -261,7 +264,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   /** The metrics of every living node as each of them last left them; this node's are current. */
   async clusterMetrics(): Promise<string> {
     const others = await this.membership.snapshotsOfOthers(await this.cluster.nodes());
-    return mergeMetrics([{ nodeId: this.id, text: await this.registry.metrics() }, ...others]);
+    const nodes = [{ nodeId: this.id, text: await this.registry.metrics() }, ...others];
+    return await clusterText(this.parts.store.metrics, this.config.metrics.prefix, nodes);
   }
 
   /** Stops admitting work, waits for what is under way (bounded), then gives up every role. The node stays a follower. */
@@ -292,12 +296,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.stopping.abort();
     try {
       await this.drain();
-      if (this.work.count > 0) {
-        this.log.warn(
-          { node_id: this.id, under_way: this.work.count },
-          "the drain ran out of time: work is left unfinished",
-        );
-      }
+      const line = { node_id: this.id, under_way: this.work.count };
+      if (line.under_way > 0) this.log.warn(line, "the drain ran out of time: work is left unfinished");
     } finally {
       await this.goodbye();
       await store.close();

@@ -169,7 +169,26 @@ export const catalogue = {
       { min: 0, max: 36_500 },
       "How long finished messages are kept; 0 keeps them. What is not finished always stays.",
     ),
-    historyDays: integer(90, { min: 0, max: 36_500 }, "How long the history is kept; 0 keeps it."),
+    historyDays: integer(
+      90,
+      { min: 0, max: 36_500 },
+      "How long the history of elections and of crons is kept; 0 keeps it.",
+    ),
+    jobsDays: integer(
+      7,
+      { min: 0, max: 36_500 },
+      "How long jobs that succeeded or were cancelled are kept, and their ids and keys with them; 0 keeps them.",
+    ),
+    deadJobsDays: integer(
+      30,
+      { min: 0, max: 36_500 },
+      "How long jobs that failed for good or are dead can be redriven; 0 keeps them.",
+    ),
+    eventsDays: integer(
+      7,
+      { min: 0, max: 36_500 },
+      "How long events are kept: a reader that comes back later has to begin anew; 0 keeps them.",
+    ),
     auditDays: integer(365, { min: 0, max: 36_500 }, "How long the audit is kept, at least 30; 0 keeps it."),
   },
   log: {

@@ -23,6 +23,8 @@ export function jobsRoomOf(parts: {
   readonly registry: Registry;
   readonly role: () => ReturnType<JobsParts["role"]> & ReturnType<CronsParts["role"]>;
   readonly trouble: JobsParts["trouble"];
+  /** What has to be done wherever there are jobs. */
+  readonly upkeep: { open(): void; readonly metrics: { remove(): void } };
 }): { readonly jobs: Jobs; readonly crons: Crons; readonly metrics: readonly { remove(): void }[] } {
   const { store, config, clock, registry, role, trouble } = parts;
   let isOpened = false;
@@ -30,6 +32,7 @@ export function jobsRoomOf(parts: {
     if (!isOpened) {
       isOpened = true;
       other().open();
+      parts.upkeep.open();
     }
     return role();
   };
@@ -48,5 +51,5 @@ export function jobsRoomOf(parts: {
     },
     role: openedWith(() => jobs),
   });
-  return { jobs, crons, metrics: [metrics, cronMetrics] };
+  return { jobs, crons, metrics: [metrics, cronMetrics, parts.upkeep.metrics] };
 }

@@ -5,6 +5,7 @@ import type { LeaseView } from "../election/core/lease.js";
 import { retryWhileAway } from "../lifecycle/retry.js";
 import { within } from "../lifecycle/within.js";
 import type { MetricsSnapshot, Store, StoreNews } from "../store/contract.js";
+import { compactorRole } from "../upkeep/upkeep-roles.js";
 import { ClusterNews } from "./cluster-news.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LoadMeter } from "./load-meter.js";
@@ -27,6 +28,8 @@ export interface MembershipParts {
   readonly trouble: (what: string, error: unknown) => void;
 }
 
+/** For those who forget nothing of it. */
+const kept = { historyDays: 0, auditDays: 0 } as const;
 const snapshotIntervalMs = 15_000;
 /** A copy that is older comes from a node that cannot reach the database, and says nothing of now. */
 const snapshotLifetimeMs = 3 * snapshotIntervalMs;
@@ -130,16 +133,22 @@ export class Membership {
     this.parts.accessChanged(news.accessVersion);
   }
 
+  /** Whether history and audit are somebody's own work; in a cluster without jobs there is no such role. */
+  private isCompacted(): boolean {
+    return (this.news.lease(compactorRole) ?? null) !== null;
+  }
+
   /** Whoever leads anything looks after the registry; the others' time is for their beats. */
   private async tidy(): Promise<void> {
     if (!this.parts.leadsAnything()) return;
-    const { cluster, timing, retention } = this.parts.config;
+    const { cluster, timing } = this.parts.config;
+    const { historyDays, auditDays } = this.isCompacted() ? kept : this.parts.config.retention;
     const { died, forgotten } = await this.parts.store.registry.tidy({
       nodeTimeoutMs: timing.nodeTimeoutMs,
       markDead: cluster.markDeadNodes,
       forgetAfterMs: cluster.forgetAfter.ms,
-      historyDays: retention.historyDays,
-      auditDays: retention.auditDays,
+      historyDays,
+      auditDays,
     });
     for (const nodeId of died) this.parts.log.warn({ node_id: nodeId, reason: "silent" }, "a node died");
     for (const nodeId of forgotten) this.parts.log.info({ node_id: nodeId, reason: "old" }, "a node was forgotten");

@@ -7,11 +7,13 @@ import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../e
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
 import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
 import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
+import type { CompactionBook } from "./compaction-contract.js";
 import type { ConnectionBook } from "./connection-contract.js";
 import type { CronBook } from "./cron-contract.js";
 import type { EngineBook } from "./engine-contract.js";
 import type { FenceToken } from "./fence-token.js";
 import type { JobBook } from "./job-contract.js";
+import type { MetricsBook } from "./metrics-contract.js";
 import type { Page } from "./page.js";
 import type { QueueBook } from "./queue-contract.js";
 import type { QueueView } from "./queue-view-contract.js";
@@ -35,6 +37,8 @@ export interface Store<Tx> extends ElectionSessions {
   readonly crons: CronBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
+  readonly metrics: MetricsBook;
+  readonly compaction: CompactionBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;
   /** Makes the rows of these roles exist. */
@@ -47,6 +51,8 @@ export interface Store<Tx> extends ElectionSessions {
    * driver calls a transaction; Holdfast only passes it on.
    */
   transaction<Result>(fence: FenceToken, fn: (tx: Tx) => Promise<Result>): Promise<Result>;
+  /** Told of each write by one of the books that the fence has refused; whoever runs a transaction hears of its own. */
+  onRefused(listener: (fence: FenceToken) => void): void;
   /** Asks the database whether this very term still holds the lease. */
   verify(fence: FenceToken): Promise<boolean>;
   /** For after a restore from a dump: raises the epoch above every token that the lost database may have given. */
@@ -135,6 +141,7 @@ export interface TokenList {
 /** Each node leaves a copy of its metrics, so that any of them can answer for all. */
 export interface SnapshotBook {
   save(text: string): Promise<void>;
+  /** Of those that are not known to be gone. */
   all(): Promise<readonly MetricsSnapshot[]>;
 }
 

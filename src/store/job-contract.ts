@@ -5,8 +5,8 @@ import type { JobAnswer, JobOrder } from "./job-orders.js";
 import type { Page } from "./page.js";
 
 /**
- * What the jobs room needs of a database, in its own words. Only the leader of `scheduler` writes, and every write commits only
- * while the epoch of its fence leads (R8). All state is here: a new leader loads nothing, and goes on.
+ * What the jobs room needs of a database, in its own words. Only the leader of `scheduler` writes, but for `compact`, which is
+ * that of `log_compactor`'s; and every write commits only while the epoch of its fence leads (R8). All state is here: a new leader loads nothing, and goes on.
  *
  * Writes of many callers are one commit: `apply` takes orders of all kinds and answers each. What is not known to have been done
  * is asked for again as it was: a submission has its job's id, a lease its own, a result its job's epoch, and none is done twice.
@@ -69,7 +69,7 @@ export interface Compaction {
   readonly jobs: number;
   readonly events: number;
   readonly agents: number;
-  /** Where the next slice of jobs begins; null when this was the last. */
+  /** Where the next slice of jobs begins; null when this was the last, or those that follow are not old enough. */
   readonly next: number | null;
 }
 

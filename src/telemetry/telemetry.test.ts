@@ -4,11 +4,16 @@ import { pino } from "pino";
 import { Counter, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { resolveConfig } from "../config/config.js";
+import { epochOf, parseRole } from "../election/core/names.js";
+import type { LeaderTerm } from "../election/term.js";
+import { HoldfastError } from "../errors.js";
 import { HoldfastNode } from "../holdfast-node.js";
+import { createJobs } from "../jobs/create-jobs.js";
 import { reportOf } from "../membership/node-report.js";
+import { createQueue } from "../queue/queue.js";
 import { MemoryCluster } from "../store/memory/cluster.js";
 import { MemoryDatabase } from "../store/memory/database.js";
-import { MemoryStore } from "../store/memory/store.js";
+import { MemoryStore, type MemoryTransaction } from "../store/memory/store.js";
 import { TestClock } from "../testing.js";
 import { version } from "../version.js";
 
@@ -82,6 +87,58 @@ describe("metrics", () => {
     await stepped;
     expect(await value("app_leader_is_leader", { role })).toBe(0);
     expect(await value("app_leader_lost_total", { role, reason: "stepped_down" })).toBe(1);
+  });
+});
+
+describe("a write that the fence refuses", () => {
+  type Opened = Awaited<ReturnType<typeof startNode>>["node"];
+  const writes: [string, (node: Opened) => () => Promise<unknown>][] = [
+    [
+      "a transaction of one's own",
+      (node) => {
+        const terms: LeaderTerm<MemoryTransaction>[] = [];
+        node.role(role).lead((term) => {
+          terms.push(term);
+        });
+        return async () => await terms[0]?.transaction(async () => await Promise.resolve());
+      },
+    ],
+    [
+      "a job",
+      (node) => {
+        const jobs = createJobs(node);
+        return async () => await jobs.submit([{ op: "add" }]);
+      },
+    ],
+    [
+      "a cron",
+      (node) => {
+        const crons = node.crons.define({ name: "nightly", schedule: "0 2 * * *", op: "report" });
+        return async () => await crons.trigger("nightly");
+      },
+    ],
+    [
+      "a queue",
+      (node) => {
+        const queue = createQueue(node, { name: "orders", role });
+        return async () => await queue.enqueue({ lane: "l", body: Buffer.from("x") });
+      },
+    ],
+  ];
+
+  it.each(writes)("is counted: %s", async (_what, prepare) => {
+    const { node, clock, value, database, lines } = await startNode();
+    await using _closing = node;
+    const write = prepare(node);
+    await clock.advance(1_500);
+    expect(await value("app_fence_rejected_total", { role })).toBe(0);
+    database.advanceEpoch(parseRole(role), epochOf(0));
+    const outcome = write().catch((error: unknown) => error);
+    await clock.advance(10);
+    expect(await value("app_fence_rejected_total", { role })).toBe(1);
+    expect(lines).toContainEqual(expect.objectContaining({ role, node_id: "a", reason: "stale_epoch" }));
+    await clock.advance(5_000);
+    expect(await outcome).toBeInstanceOf(HoldfastError);
   });
 });
 

@@ -40,7 +40,7 @@ const terms: LeaseTerms = { ttlMs: 5_000, onStall: "depose", takeover: "evidence
 export interface StoreHarness extends AsyncDisposable {
   /** A store as this node uses it. */
   open(node?: Pick<Holder, "nodeId" | "incarnation">): Promise<Store<unknown>>;
-  /** Moves the database's clock on, or back, as far as any lease, lane or job can tell. */
+  /** Moves the database's clock on, or back, as far as any row with a time can tell. */
   advance(ms: number): Promise<void>;
   /** An administrator ends this session. */
   kill(ref: SessionRef): Promise<void>;
@@ -126,7 +126,12 @@ export async function postgresHarness(given?: { database: TestDatabase; url: str
            from step),
          crons as (
            update holdfast.crons set last_tick = last_tick - back, gone_at = gone_at - back from step),
-         cron_ticks as (update holdfast.cron_ticks set tick = tick - back, decided_at = decided_at - back from step)
+         cron_ticks as (update holdfast.cron_ticks set tick = tick - back, decided_at = decided_at - back from step),
+         history as (update holdfast.history set at = at - back from step),
+         audit as (update holdfast.audit set at = at - back from step),
+         snapshots as (update holdfast.snapshots set at = at - back from step),
+         metric_processes as (update holdfast.metric_processes set taken_at = taken_at - back from step),
+         metric_points as (update holdfast.metric_points set at = at - back from step)
          update holdfast.leases set
            acquired_at = acquired_at - back, renewed_at = renewed_at - back,
            expires_at = expires_at - back, reserved_until = reserved_until - back

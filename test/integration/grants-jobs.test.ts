@@ -48,12 +48,43 @@ test("nodes that own nothing lead jobs: submit, lease, renew, report, lose, canc
   expect(await book.compact(fence, { ...rules, from: 0, limit: 100 })).toMatchObject({ jobs: 1, agents: 1 });
 });
 
+test("nodes that own nothing do the cluster's upkeep, and a reader wipes no traces", async () => {
+  await using migrator = await createLogin("migrator");
+  await using role = await createLogin("node");
+  await using reader = await createLogin("reader");
+  await using database = await migratedBy(migrator, role, reader);
+  await using harness = await postgresHarness({ database, url: role.at(database.url) });
+  await using player = await Player.join(harness, "first");
+  const { fence } = await JobLeader.elect(player);
+  const { store } = player;
+  await store.snapshots.save("copy");
+  const round = { processes: [{ incarnation: "x", nodeId: "x", text: "" }], retired: ["y"], takenIn: ["z"] };
+  await store.metrics.keep(fence, { ...round, totals: "t", nodes: "n", pointsKeptMs: 1_000 });
+  expect(await store.metrics.totals()).toMatchObject({ text: "t" });
+  expect(await store.metrics.copies()).toHaveLength(1);
+  expect(await store.compaction.forgetHistory(fence, 1, 9)).toBe(0);
+  expect(await store.compaction.forgetAudit(fence, 1, 9)).toBe(0);
+  expect(await store.compaction.forgetDemands(fence, -1, 9)).toBe(0);
+  await store.registry.tidy({ nodeTimeoutMs: 1, markDead: true, forgetAfterMs: 1e9, historyDays: 1, auditDays: 1 });
+  const wiping = withClient(reader.at(database.url), (client) => client.query("select holdfast.forget_audit(1, 9)"));
+  await expect(wiping).rejects.toMatchObject({ code: "42501" });
+});
+
 test("a reader sees no payload, no result and no event", async () => {
   await using migrator = await createLogin("migrator");
   await using role = await createLogin("node");
   await using reader = await createLogin("reader");
   await using database = await migratedBy(migrator, role, reader);
-  for (const table of ["jobs", "job_leases", "job_totals", "job_demands", "events", "event_stream", "agents"]) {
+  for (const table of [
+    "jobs",
+    "job_leases",
+    "job_totals",
+    "job_demands",
+    "events",
+    "event_stream",
+    "agents",
+    "metric_points",
+  ]) {
     const refused = withClient(reader.at(database.url), (client) => client.query(`select from holdfast.${table}`));
     await expect(refused).rejects.toMatchObject({ code: "42501" });
   }

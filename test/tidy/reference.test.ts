@@ -12,6 +12,7 @@ import { snakeCase } from "../../src/config/shape.js";
 import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
 import { errorCodes } from "../../src/errors.js";
 import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
+import { CompactionMetrics } from "../../src/telemetry/compaction-metrics.js";
 import { CronMetrics } from "../../src/telemetry/cron-metrics.js";
 import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
 import { JobMetrics } from "../../src/telemetry/job-metrics.js";
@@ -26,7 +27,8 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const metrics = { ElectionMetrics, ClusterMetrics, QueueMetrics, JobMetrics, CronMetrics, HttpMetrics, Registry };
+const ofWork = { QueueMetrics, JobMetrics, CronMetrics, CompactionMetrics };
+const metrics = { ElectionMetrics, ClusterMetrics, ...ofWork, HttpMetrics, Registry };
 const program = createProgram(new FakeCommandLine());
 const modules = { settings, errorsSource, metrics, program };
 const pages = renderReference(modules);

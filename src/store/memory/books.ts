@@ -95,7 +95,8 @@ export function memoryAccess(shared: MemoryCluster, registry: MemoryRegistry): A
     },
     async beginAudit(entry: AuditEntry): Promise<string> {
       const { nodeId } = registry.holder;
-      const id = `${shared.audit.length + 1}`;
+      shared.auditLines += 1;
+      const id = `${shared.auditLines}`;
       shared.audit.push({ ...entry, outcome: "begun", id, nodeId, at: shared.database.now() });
       return await Promise.resolve(id);
     },
@@ -119,16 +120,15 @@ export function pageOf<Line extends { readonly id: string }>(lines: readonly Lin
 export function memorySnapshots(shared: MemoryCluster, registry: MemoryRegistry): SnapshotBook {
   return {
     async save(text: string): Promise<void> {
-      shared.snapshots.set(registry.holder.nodeId, { at: shared.database.now(), text });
+      const { nodeId, incarnation } = registry.holder;
+      shared.snapshots.set(incarnation, { nodeId, at: shared.database.now(), text });
       await Promise.resolve();
     },
     async all(): Promise<readonly MetricsSnapshot[]> {
       const now = shared.database.now();
-      const rows = [...shared.snapshots].map(([nodeId, { at, text }]) => ({
-        nodeId: nodeId as MetricsSnapshot["nodeId"],
-        ageMs: now - at,
-        text,
-      }));
+      const rows = [...shared.snapshots]
+        .filter(([incarnation, { nodeId }]) => shared.isLiving(nodeId, incarnation))
+        .map(([, { nodeId, at, text }]) => ({ nodeId, ageMs: now - at, text }));
       return await Promise.resolve(rows);
     },
   };

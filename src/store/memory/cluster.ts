@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { AuditRow } from "../../access/audit.js";
 import type { TokenRow } from "../../access/token.js";
 import type { Notice } from "../../election/core/messages.js";
-import type { Role, SessionRef } from "../../election/core/names.js";
+import type { Incarnation, NodeId, Role, SessionRef } from "../../election/core/names.js";
 import type { NodeRequest } from "../../membership/node-request.js";
 import type { NodeRow } from "../../membership/node-row.js";
 import type { ConnectionRow } from "../connection-contract.js";
@@ -10,6 +10,7 @@ import { MemoryCronTables } from "./cron-tables.js";
 import type { MemoryDatabase } from "./database.js";
 import { MemoryEngineTables } from "./engine-tables.js";
 import { MemoryJobTables } from "./job-tables.js";
+import { MemoryMetricsTables } from "./metrics-tables.js";
 import { MemoryQueueTables } from "./queue-tables.js";
 
 export type NoticeListener = (role: Role, notice: Notice) => void;
@@ -20,7 +21,10 @@ export class MemoryCluster {
   readonly requests: NodeRequest[] = [];
   readonly tokens: TokenRow[] = [];
   readonly audit: AuditRow[] = [];
-  readonly snapshots = new Map<string, { readonly at: number; readonly text: string }>();
+  /** That were ever written. */
+  auditLines = 0;
+  /** By process: what one has counted is not lost because its successor has left a copy. */
+  readonly snapshots = new Map<Incarnation, { readonly nodeId: NodeId; readonly at: number; readonly text: string }>();
   accessVersion = 0;
   readonly listeners = new Set<NoticeListener>();
   readonly requested = new EventEmitter<{ requested: [nodeId: string] }>().setMaxListeners(0);
@@ -29,6 +33,7 @@ export class MemoryCluster {
   readonly queues: MemoryQueueTables;
   readonly jobs: MemoryJobTables;
   readonly crons = new MemoryCronTables();
+  readonly metrics = new MemoryMetricsTables();
   readonly database: MemoryDatabase;
   /** Ends a wait after its slice; the tests' clock stands behind it. */
   readonly wakeAfter: (ms: number, fire: () => void) => () => void;
@@ -42,6 +47,12 @@ export class MemoryCluster {
       () => `${database.identity}`,
     );
     this.wakeAfter = wakeAfter;
+  }
+
+  /** Whether this process is the one that its node is now, and lives. */
+  isLiving(nodeId: NodeId, incarnation: Incarnation): boolean {
+    const node = this.nodes.get(nodeId);
+    return node?.incarnation === incarnation && node.status !== "dead" && node.status !== "left";
   }
 
   announce(role: Role, notice: Notice): void {

@@ -342,7 +342,7 @@ export class MemoryDatabase {
     const { epoch, holder } = this.lease(role);
     const nodeId = event === "elected" ? holder : detail.previous;
     this.history.push({
-      id: `${this.history.length + 1}`,
+      id: `${Number(this.history.at(-1)?.id ?? 0) + 1}`,
       role,
       epoch,
       event,

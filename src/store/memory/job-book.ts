@@ -100,7 +100,9 @@ export class MemoryJobBook implements JobBook {
           (deletedAt ?? lastHeartbeat) <= now - order.agentsOlderThanMs && !working.has(name),
       );
       for (const { name } of gone) agents.delete(name);
-      const next = slice.length === order.limit ? (slice.at(-1)?.n ?? 0) + 1 : null;
+      const last = slice.at(-1);
+      const goesOn = slice.length === order.limit && (last?.createdAt ?? now) <= now - order.jobsOlderThanMs;
+      const next = goesOn ? (last?.n ?? 0) + 1 : null;
       return { jobs: old.length, events: past.length, agents: gone.length, next };
     });
   }

@@ -104,7 +104,6 @@ export class MemoryRegistry implements Registry {
     this.setStatus("left");
     this.beat(null);
     this.shared.database.leave(this.holder);
-    this.shared.snapshots.delete(this.report.nodeId);
     await Promise.resolve();
   }
 

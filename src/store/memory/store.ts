@@ -3,6 +3,7 @@ import type { AcquireRequest } from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
 import type { Epoch, Role, SessionRef } from "../../election/core/names.js";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
+import type { CompactionBook } from "../compaction-contract.js";
 import type { ConnectionBook } from "../connection-contract.js";
 import type {
   AccessBook,
@@ -22,15 +23,18 @@ import type {
 import type { CronBook } from "../cron-contract.js";
 import type { EngineBook } from "../engine-contract.js";
 import type { JobBook } from "../job-contract.js";
+import type { MetricsBook } from "../metrics-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
+import { memoryCompaction } from "./compaction-book.js";
 import { MemoryConnectionBook } from "./connection-book.js";
 import { MemoryCronBook } from "./cron-book.js";
 import type { MemoryDatabase } from "./database.js";
 import { MemoryEngineBook } from "./engine-book.js";
 import { MemoryJobBook } from "./job-book.js";
+import { memoryMetrics } from "./metrics-book.js";
 import { MemoryQueueBook } from "./queue-book.js";
 import { memoryQueueView } from "./queue-view.js";
 import { MemoryRegistry } from "./registry.js";
@@ -52,6 +56,9 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly crons: CronBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
+  readonly metrics: MetricsBook;
+  readonly compaction: CompactionBook;
+  private refused: (fence: FenceToken) => void = () => undefined;
   private readonly shared: MemoryCluster;
   private readonly database: MemoryDatabase;
 
@@ -62,17 +69,23 @@ export class MemoryStore implements Store<MemoryTransaction> {
     this.requests = memoryRequests(shared, this.registry);
     this.access = memoryAccess(shared, this.registry);
     this.snapshots = memorySnapshots(shared, this.registry);
-    this.queue = new MemoryQueueBook(
-      shared.queues,
-      () => shared.database.now(),
-      (fence, fn) => this.transaction(fence, fn),
-    );
+    const fenced = async (fence: FenceToken, fn: (tx: MemoryTransaction) => Promise<void>): Promise<void> => {
+      try {
+        await this.transaction(fence, fn);
+      } catch (error) {
+        if (error instanceof StaleEpochError) this.refused(fence);
+        throw error;
+      }
+    };
+    this.queue = new MemoryQueueBook(shared.queues, () => shared.database.now(), fenced);
     this.queueView = memoryQueueView(shared.queues, () => shared.database.now());
-    this.jobs = new MemoryJobBook(shared.jobs, (fence, fn) => this.transaction(fence, fn));
-    this.crons = new MemoryCronBook(shared.crons, shared.jobs, (fence, fn) => this.transaction(fence, fn));
-    this.engine = new MemoryEngineBook(shared, (fence, fn) => this.transaction(fence, fn));
+    this.engine = new MemoryEngineBook(shared, fenced);
     const now = (): number => shared.database.now();
-    this.connections = new MemoryConnectionBook(shared.connections, now, (fence, fn) => this.transaction(fence, fn));
+    this.connections = new MemoryConnectionBook(shared.connections, now, fenced);
+    this.jobs = new MemoryJobBook(shared.jobs, fenced);
+    this.crons = new MemoryCronBook(shared.crons, shared.jobs, fenced);
+    this.metrics = memoryMetrics(shared, fenced);
+    this.compaction = memoryCompaction(shared, fenced);
   }
 
   async prepare(): Promise<void> {
@@ -174,6 +187,10 @@ export class MemoryStore implements Store<MemoryTransaction> {
       this.database.end(tx);
     }
     return result;
+  }
+
+  onRefused(listener: (fence: FenceToken) => void): void {
+    this.refused = listener;
   }
 
   async verify(fence: FenceToken): Promise<boolean> {

@@ -47,7 +47,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   // Its row is locked by whoever writes events, which takes the right to update.
   event_stream: { node: ["select", "update"], reader: [] },
   events: { node: ["select", "insert", "delete"], reader: [] },
-  job_demands: { node: ["select", "insert"], reader: [] },
+  job_demands: { node: ["select", "insert", "delete"], reader: [] },
   jobs: { node: ["select", "insert", "update", "delete"], reader: [] },
   job_leases: { node: ["select", "insert", "update", "delete"], reader: [] },
   job_totals: { node: ["select", "update"], reader: [] },
@@ -64,6 +64,8 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   engine_state: { node: ["select", "insert", "update"], reader: [] },
   engine_references: { node: ["select", "insert", "update"], reader: [] },
   engine_connections: { node: ["select", "insert", "update", "delete"], reader: [] },
+  metric_processes: { node: ["select", "insert", "update", "delete"], reader: [] },
+  metric_points: { node: ["select", "insert", "delete"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },
@@ -79,6 +81,7 @@ const nodeFunctions: readonly string[] = [
   "drop_segments",
   "open_engine_partition",
   "drop_engine_partition",
+  "forget_audit",
 ];
 
 /** Grants in one transaction, and remembers it. The schema must be at this code's version. */

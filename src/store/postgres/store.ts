@@ -3,7 +3,9 @@ import type { LeaseView } from "../../election/core/lease.js";
 import type { Notice } from "../../election/core/messages.js";
 import { type Epoch, epochOf, type Incarnation, type NodeId, type Role } from "../../election/core/names.js";
 import type { Timing } from "../../election/core/timing.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError, StaleEpochError } from "../../errors.js";
+import type { CompactionBook } from "../compaction-contract.js";
+import type { ConnectionBook } from "../connection-contract.js";
 import type {
   AccessBook,
   CampaignSession,
@@ -18,14 +20,15 @@ import type {
   Transition,
   WitnessSession,
 } from "../contract.js";
-import type { ConnectionBook } from "../connection-contract.js";
 import type { CronBook } from "../cron-contract.js";
 import type { EngineBook } from "../engine-contract.js";
 import type { JobBook } from "../job-contract.js";
+import type { MetricsBook } from "../metrics-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
+import { compactionBook } from "./compaction-book.js";
 import { PostgresConnectionBook } from "./connection-book.js";
 import { PostgresCronBook } from "./cron-book.js";
 import { PostgresEngineBook } from "./engine-book.js";
@@ -34,6 +37,7 @@ import { fencedMessage, type MessageReply, type TransactionMessage } from "./fen
 import { PostgresJobBook } from "./job-book.js";
 import { ensureLeaseRow } from "./lease-row.js";
 import { openLockSession } from "./lock-session.js";
+import { metricsBook } from "./metrics-book.js";
 import { checkMigrations, migrate, readMigrations } from "./migrations.js";
 import { noTimeout, type Questions, questionsOver } from "./questions.js";
 import { PostgresQueueBook } from "./queue-book.js";
@@ -82,7 +86,10 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly crons: CronBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
+  readonly metrics: MetricsBook;
+  readonly compaction: CompactionBook;
   private readonly questions: Questions;
+  private refused: (fence: FenceToken) => void = () => undefined;
   private witness: PostgresWitnessSession | null = null;
 
   constructor(options: PostgresStoreOptions) {
@@ -93,17 +100,20 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.registry = new PostgresRegistry(this.questions, options.timing.nodeTimeoutMs);
     this.requests = requestBook(this.questions, options.node);
     this.access = accessBook(this.questions, options.node.nodeId);
-    this.snapshots = snapshotBook(this.questions, options.node.nodeId);
+    this.snapshots = snapshotBook(this.questions, options.node);
     this.queueView = queueView(this.questions);
     this.queue = new PostgresQueueBook(
       this.questions,
       (fence, fn) => this.ownTransaction(fence, fn),
       (fence, message) => this.message(fence, message),
     );
-    this.jobs = new PostgresJobBook(this.questions, (fence, message) => this.message(fence, message));
-    this.crons = new PostgresCronBook(this.questions, (fence, message) => this.message(fence, message));
-    this.engine = new PostgresEngineBook(this.questions, (fence, message) => this.message(fence, message));
-    this.connections = new PostgresConnectionBook(this.questions, (fence, message) => this.message(fence, message));
+    const send = (fence: FenceToken, message: TransactionMessage) => this.message(fence, message);
+    this.jobs = new PostgresJobBook(this.questions, send);
+    this.crons = new PostgresCronBook(this.questions, send);
+    this.engine = new PostgresEngineBook(this.questions, send);
+    this.connections = new PostgresConnectionBook(this.questions, send);
+    this.metrics = metricsBook(this.questions, send);
+    this.compaction = compactionBook(this.questions, send);
   }
 
   async prepare(): Promise<void> {
@@ -179,15 +189,26 @@ export class PostgresStore implements Store<pg.ClientBase> {
     return this.withFenceKey(fence.role, (key) => fencedTransaction(this.pool, this.schema, { fence, key }, fn));
   }
 
+  onRefused(listener: (fence: FenceToken) => void): void {
+    this.refused = listener;
+  }
+
   private ownTransaction<Result>(fence: FenceToken, fn: (tx: pg.ClientBase) => Promise<Result>): Promise<Result> {
-    return this.withFenceKey(fence.role, (key) =>
-      fencedTransaction(this.pool, this.schema, { fence, key, own: true }, fn),
-    );
+    return this.tellIfRefused(fence, (key) => fencedTransaction(this.pool, this.schema, { fence, key, own: true }, fn));
   }
 
   /** The same, for what can be sent in one message. */
   private message(fence: FenceToken, message: TransactionMessage): Promise<MessageReply> {
-    return this.withFenceKey(fence.role, (key) => fencedMessage(this.pool, this.schema, { fence, key }, message));
+    return this.tellIfRefused(fence, (key) => fencedMessage(this.pool, this.schema, { fence, key }, message));
+  }
+
+  private async tellIfRefused<Result>(fence: FenceToken, run: (key: string) => Promise<Result>): Promise<Result> {
+    try {
+      return await this.withFenceKey(fence.role, run);
+    } catch (error) {
+      if (error instanceof StaleEpochError) this.refused(fence);
+      throw error;
+    }
   }
 
   private withFenceKey<Result>(role: Role, run: (key: string) => Promise<Result>): Promise<Result> {
