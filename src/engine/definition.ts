@@ -78,8 +78,8 @@ export interface HandlerOptions<
 }
 
 export interface HandlerContext<Reference extends string = string, Namespace extends string = string> {
-  reference(name: Reference): ReferenceSet;
-  state(namespace: Namespace): StateNamespace;
+  readonly reference: (name: Reference) => ReferenceSet;
+  readonly state: (namespace: Namespace) => StateNamespace;
 }
 
 /** A reference set as it was last built, the same for the whole message. */

@@ -88,8 +88,8 @@ type TcpAnswer = string | Uint8Array;
 export interface TcpInboundOptions extends ListenerOptions {
   readonly kind: "tcp";
   readonly framing: TcpFraming;
-  /** What is answered after the commit; "none" by default. */
-  readonly answer?: "none" | TcpAnswer | ((body: Buffer) => TcpAnswer) | undefined;
+  /** What is answered after the commit; nothing by default, which is also "none". */
+  readonly answer?: TcpAnswer | ((body: Buffer) => TcpAnswer) | undefined;
 }
 
 export interface TcpOutboundOptions extends LinkOptions {

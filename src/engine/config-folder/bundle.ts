@@ -1,11 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { BuildFailure, BuildOptions, Loader, Message, OnLoadArgs, OnLoadResult, Plugin } from "esbuild";
+import type {
+  BuildFailure,
+  BuildOptions,
+  Loader,
+  Message,
+  OnLoadArgs,
+  OnLoadResult,
+  Plugin,
+  PluginBuild,
+} from "esbuild";
 import { within } from "../../lifecycle/within.js";
 import { cut } from "../../queue/core/failure-reason.js";
 import { bundleProblem } from "./bundle-problem.js";
 import type { ReadFile } from "./folder-hash.js";
+import type { FoundModules } from "./folder-modules.js";
 
 export type Bundle =
   | {
@@ -32,9 +42,9 @@ const loaders: Readonly<Record<string, Loader>> = {
  * One text of the folder's modules and all that they import, packages included. Only Node's own modules and `holdfast/engine`
  * stay outside. Nothing of it is cached, so that a change anywhere is seen.
  */
-export async function bundleModules(root: string, modules: readonly string[]): Promise<Bundle> {
-  const reader = new ModuleReader();
-  const entry = modules.map((file) => `${JSON.stringify(file)}: () => require(${JSON.stringify(`./${file}`)}),`);
+export async function bundleModules({ root, files, inFolder }: FoundModules): Promise<Bundle> {
+  const reader = new ModuleReader(inFolder);
+  const entry = files.map((file) => `${JSON.stringify(file)}: () => require(${JSON.stringify(`./${file}`)}),`);
   try {
     const [output] = await build({
       stdin: {
@@ -95,6 +105,11 @@ const moduleMeta = "holdfastModule";
 class ModuleReader {
   readonly files: ReadFile[] = [];
   private readonly prefixes = new Map<string, number>();
+  private readonly inFolder: FoundModules["inFolder"];
+
+  constructor(inFolder: FoundModules["inFolder"]) {
+    this.inFolder = inFolder;
+  }
 
   readonly plugin: Plugin = {
     name: "config-folder",
@@ -104,6 +119,7 @@ class ModuleReader {
           ? { path, external: true }
           : { errors: [{ text: `A config folder imports "holdfast/engine", and nothing else of Holdfast` }] },
       );
+      if (this.inFolder !== null) throughLinks(setup, this.inFolder);
       setup.onLoad({ filter: /.*/, namespace: "file" }, async (args) => await this.read(args));
     },
   };
@@ -127,6 +143,17 @@ class ModuleReader {
     const column = Math.max(0, location.column - (this.prefixes.get(join(root, location.file)) ?? 0));
     return { ...message, location: { ...location, column } };
   }
+}
+
+/** Marks our own question, which is esbuild's to answer. */
+const resolving = Symbol("resolving");
+
+function throughLinks(setup: PluginBuild, inFolder: (path: string) => string): void {
+  setup.onResolve({ filter: /^\.\.?\// }, async ({ path, importer, namespace, resolveDir, kind, pluginData }) => {
+    if (pluginData === resolving) return null;
+    const found = await setup.resolve(path, { importer, namespace, resolveDir, kind, pluginData: resolving });
+    return found.errors.length > 0 ? null : { path: inFolder(found.path) };
+  });
 }
 
 /** What a module may ask about itself would be lost in a bundle. It is on the first line, so that all lines keep their numbers. */

@@ -1,3 +1,5 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigFiles, type Files, hospital } from "../../../test/support/config-folder.js";
 import type { EngineMessage } from "../engine-message.js";
@@ -48,6 +50,19 @@ describe("a config folder", () => {
       "again.ts": `export * from "./adt.ts"; export { default as also } from "./more.cjs";`,
     });
     expect([...graph.outbounds.keys()]).toEqual(["lab", "lab-1", "lab-2"]);
+  });
+
+  it("takes what a CommonJS module is as a whole", async () => {
+    const { graph } = await loaded({
+      ...hospital,
+      "alone.cjs": `module.exports = require("holdfast/engine").defineReference({ name: "alone", key: "id", from: { kind: "file", path: "a.csv" } });`,
+      "nothing.cjs": "module.exports = null;",
+      "windows.ts":
+        "\uFEFFimport { defineReference } from 'holdfast/engine';\r\nexport default [defineReference({ name: 'bom', key: 'id', from: { kind: 'file', path: 'a.csv' } })];\r\n",
+      "round.ts": "import { trip } from './trip.ts'; export const round = () => trip;",
+      "trip.ts": "import { round } from './round.ts'; export const trip = () => round;",
+    });
+    expect([...graph.references.keys()]).toEqual(["alone", "bom"]);
   });
 
   it("bundles packages that are installed where it stands, and keeps Node's own modules", async () => {
@@ -132,6 +147,30 @@ describe("the hash of a config folder", () => {
     expect(await new ConfigFolder({ path: `${above.path}/in` }).load()).toMatchObject({ hash: direct });
   });
 
+  it("is the same where links lead to the files, as in a volume of Kubernetes", async () => {
+    const { "adt.ts": adt = "", "rules/adt.ts": rule = "", ...others } = hospital;
+    const files: Files = { ...others, "adt.ts": adt.replace("./rules/adt.js", "./rule.ts"), "rule.ts": rule };
+    await using plain = await ConfigFiles.write(files);
+    await using volume = await ConfigFiles.write({});
+    await volume.write(Object.fromEntries(Object.entries(files).map(([name, text]) => [`..2026_11_15/${name}`, text])));
+    await symlink("..2026_11_15", join(volume.path, "..data"));
+    for (const name of Object.keys(files)) await symlink(join("..data", name), join(volume.path, name));
+    const [one, other] = await Promise.all(
+      [plain, volume].map(async ({ path }) => await new ConfigFolder({ path }).load()),
+    );
+    expect(one).toMatchObject({ kind: "loaded" });
+    expect(other).toMatchObject({ kind: "loaded", hash: one!.hash });
+    await volume.write({ "..2026_11_15/rule.ts": "export const isAdt = (: string) => true;" });
+    expect(await new ConfigFolder({ path: volume.path }).load()).toMatchObject({
+      problems: [expect.stringMatching(/^rule\.ts:1:\d+: /)],
+    });
+  });
+
+  it("is there also where the graph cannot run", async () => {
+    const { hash } = await load({ "a.ts": "throw new Error();" });
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+  });
+
   it("changes with every file that is read, and with its name, and with nothing else", async () => {
     const before = await hashOf(hospital);
     const deeper = { ...hospital, "rules/adt.ts": `${hospital["rules/adt.ts"]}// A remark.\n` };
@@ -148,6 +187,7 @@ describe("a config folder that cannot be loaded", () => {
     const said = async (path: string) => await new ConfigFolder({ path: `${folder.path}/${path}` }).load();
     const rejected = (path: string, why: string) => ({
       kind: "rejected",
+      hash: null,
       problems: [`The config folder ${folder.path}/${path} ${why}`],
     });
     expect(await said("missing")).toEqual(rejected("missing", "is not there: make it, or name another."));
@@ -202,6 +242,21 @@ describe("a config folder that cannot be loaded", () => {
         "b.mjs: the module cannot be loaded: a text",
         /^c\.cjs:3:\d+: the module cannot be loaded: Error: ENOENT/,
       ],
+    ],
+    [
+      "what only the engine that runs it finds wrong",
+      { "a.ts": "export const a = 1;\n\nexport const word = /(/;" },
+      [/^a\.ts:3:21: the module cannot be loaded: SyntaxError: Invalid regular expression/],
+    ],
+    [
+      "objects that are thrown",
+      { "a.ts": "throw { toString() { throw new Error(); }, code: 7 };" },
+      [/^a\.ts: the module cannot be loaded: .*code: 7/],
+    ],
+    [
+      "what looks like a definition and is none",
+      { "a.js": `export const a = { name: "a", router: "b", transport: {} };` },
+      ["a.js: export a looks like a definition and is none: make it with defineInbound or one of the others."],
     ],
     [
       "import.meta on a line with a mistake",

@@ -38,6 +38,8 @@ export interface Rejected {
   readonly kind: "rejected";
   /** One line each, all at once. */
   readonly problems: readonly string[];
+  /** Of what was read, also where it cannot run; null where not even that could be found out. */
+  readonly hash: string | null;
 }
 
 /** Short of the margin that a leader's trust has beside its beats, by default. */
@@ -60,10 +62,10 @@ export class ConfigFolder {
 
   async load(): Promise<LoadedFolder> {
     const modules = await modulesOf(this.path);
-    if (modules.kind === "rejected") return rejected([modules.problem]);
-    const { root, files } = modules;
-    const bundle = await bundleModules(root, files);
-    if (bundle.kind === "rejected") return rejected(bundle.problems);
+    if (modules.kind === "rejected") return rejected([modules.problem], null);
+    const { root } = modules;
+    const bundle = await bundleModules(modules);
+    if (bundle.kind === "rejected") return rejected(bundle.problems, null);
     const evaluated = evaluate(root, bundle.text, this.evaluationMs);
     return this.judge(evaluated, folderHash(root, bundle.files));
   }
@@ -73,10 +75,10 @@ export class ConfigFolder {
     const placed = exportedDefinitions(exports);
     const own = [...evaluated.problems, ...lookalikes(exports), ...placed.flatMap(definitionProblems)];
     // Names lead nowhere while modules are missing, or fields are not what they should be.
-    if (own.length > 0) return rejected(own);
-    if (placed.length === 0) return rejected([this.definesNothing(made)]);
+    if (own.length > 0) return rejected(own, hash);
+    if (placed.length === 0) return rejected([this.definesNothing(made)], hash);
     const { problems, warnings } = checkGraph(placed.map(graphPartOf), { api: this.api, nearest });
-    if (problems.length > 0) return rejected(problems);
+    if (problems.length > 0) return rejected(problems, hash);
     return Object.freeze({
       kind: "loaded",
       graph: graphOf(placed.map(({ definition }) => definition)),
@@ -102,6 +104,6 @@ function notExported(made: readonly Definition[], placed: readonly PlacedDefinit
     );
 }
 
-function rejected(problems: readonly string[]): Rejected {
-  return Object.freeze({ kind: "rejected", problems });
+function rejected(problems: readonly string[], hash: string | null): Rejected {
+  return Object.freeze({ kind: "rejected", problems, hash });
 }

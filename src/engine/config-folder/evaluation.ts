@@ -1,15 +1,15 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { Script } from "node:vm";
 import * as engine from "../../engine.js";
-import { HoldfastError } from "../../errors.js";
 import { cut } from "../../queue/core/failure-reason.js";
 import { type Definition, definitionsMadeBy } from "../definition.js";
 import { SourcePlaces } from "./source-place.js";
 
 /** What the modules of a bundle export, by file, and what was wrong with those that could not be evaluated. */
 export interface Evaluated {
-  readonly exports: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly exports: ReadonlyMap<string, unknown>;
   /** Also what no module exports. */
   readonly made: readonly Definition[];
   readonly problems: readonly string[];
@@ -17,7 +17,7 @@ export interface Evaluated {
 }
 
 type BundleFunction = (require: (name: string) => unknown, exports: { modules?: Modules }) => void;
-type Modules = Readonly<Record<string, () => Readonly<Record<string, unknown>>>>;
+type Modules = Readonly<Record<string, () => unknown>>;
 
 /** Where a bounded call finds what it is to run: a script sees nothing but the globals. */
 const underWay = Symbol.for("holdfast.config-folder");
@@ -30,30 +30,46 @@ const boundedCall = new Script(`globalThis[Symbol.for("${underWay.description}")
 export function evaluate(root: string, text: string, boundMs: number): Evaluated {
   const bundle = join(root, "[config folder]");
   const places = new SourcePlaces({ bundle, root, text });
-  const exports = new Map<string, Readonly<Record<string, unknown>>>();
+  const exports = new Map<string, unknown>();
   const problems = new Set<string>();
   const deadline = performance.now() + boundMs;
-  const made = definitionsMadeBy(() => {
-    for (const [file, run] of Object.entries(modulesIn(bundle, root, text))) {
-      try {
-        exports.set(file, bounded(run, deadline - performance.now()));
-      } catch (error) {
-        problems.add(isTimeout(error) ? tooSlow(file, boundMs) : thrown(file, error, places));
-        if (isTimeout(error)) return;
-      }
+  /** Whether the next may have its turn. */
+  const attempt = (file: string, run: () => unknown): boolean => {
+    try {
+      exports.set(file, bounded(run, deadline - performance.now()));
+    } catch (error) {
+      const isLate = isTimeout(error);
+      problems.add(isLate ? tooSlow(file, boundMs) : thrown(file, error, places));
+      return !isLate;
     }
+    return true;
+  };
+  const made = definitionsMadeBy(() => {
+    const modules = modulesIn(bundle, root, text);
+    if (modules instanceof Error) problems.add(thrown("The folder", modules, places));
+    else Object.entries(modules).every(([file, run]) => attempt(file, run));
   });
   return { exports, made, problems: [...problems], places };
 }
 
-function modulesIn(bundle: string, root: string, text: string): Modules {
-  // On the first line, so that the lines are those of the source map. The comment at the end of the text needs its own.
-  const wrapped = new Script(`(function (require, exports) {${text}\n})`, { filename: bundle });
+/** An error where the text cannot be compiled: a regular expression, say, which nobody looked into before. */
+function modulesIn(bundle: string, root: string, text: string): Modules | Error {
+  const wrapped = compiled(bundle, text);
+  if (wrapped instanceof Error) return wrapped;
   const requireNative = createRequire(join(root, "folder.cjs"));
   const require = (name: string): unknown => (name === "holdfast/engine" ? engine : requireNative(name));
   const exports: { modules?: Modules } = {};
   (wrapped.runInThisContext() as BundleFunction)(require, exports);
   return exports.modules ?? {};
+}
+
+function compiled(bundle: string, text: string): Script | Error {
+  try {
+    // On the first line, so that the lines are those of the source map. The comment at the end of the text needs its own.
+    return new Script(`(function (require, exports) {${text}\n})`, { filename: bundle });
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** A module that never ends would hold up the node, and cost it its leadership. */
@@ -76,7 +92,11 @@ function tooSlow(file: string, boundMs: number): string {
 }
 
 function thrown(file: string, error: unknown, places: SourcePlaces): string {
-  const reason =
-    error instanceof HoldfastError || error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return cut(`${places.of(error) ?? file}: the module cannot be loaded: ${reason}`);
+  return cut(`${places.of(error) ?? file}: the module cannot be loaded: ${reasonOf(error)}`);
+}
+
+/** Anything can be thrown, also what cannot be read. */
+function reasonOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  return error instanceof Error ? `${error.name}: ${error.message}` : inspect(error, { depth: 1, getters: false });
 }

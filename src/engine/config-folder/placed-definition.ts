@@ -8,10 +8,11 @@ export interface PlacedDefinition {
   readonly exportedAs: string;
 }
 
-type ModuleExports = Readonly<Record<string, unknown>>;
+/** By file, as a CommonJS module has them: mostly an object, perhaps anything. */
+type Exports = ReadonlyMap<string, unknown>;
 
 /** All definitions that modules export, alone or in lists, each once. */
-export function exportedDefinitions(modules: ReadonlyMap<string, ModuleExports>): readonly PlacedDefinition[] {
+export function exportedDefinitions(modules: Exports): readonly PlacedDefinition[] {
   const seen = new Set<Definition>();
   const placed: PlacedDefinition[] = [];
   for (const [file, exportedAs, value] of exportsOf(modules)) {
@@ -25,7 +26,7 @@ export function exportedDefinitions(modules: ReadonlyMap<string, ModuleExports>)
 }
 
 /** Exports that were meant to be definitions, and are none. */
-export function lookalikes(modules: ReadonlyMap<string, ModuleExports>): readonly string[] {
+export function lookalikes(modules: Exports): readonly string[] {
   return [...exportsOf(modules)].flatMap(([file, exportedAs, value]) =>
     valuesIn(value).some(isLookalike)
       ? [
@@ -37,16 +38,16 @@ export function lookalikes(modules: ReadonlyMap<string, ModuleExports>): readonl
 
 function isLookalike(value: unknown): boolean {
   if (typeof value !== "object" || value === null || isDefinition(value)) return false;
-  const { name, router, route, handle, transport } = value as ModuleExports;
+  const { name, router, route, handle, transport } = value as Readonly<Record<string, unknown>>;
   const isFunction = typeof route === "function" || typeof handle === "function";
   return typeof name === "string" && (isFunction || typeof transport === "object" || typeof router === "string");
 }
 
-function* exportsOf(modules: ReadonlyMap<string, ModuleExports>): Generator<readonly [string, string, unknown]> {
+function* exportsOf(modules: Exports): Generator<readonly [string, string, unknown]> {
   for (const [file, exports] of modules) {
-    // What a CommonJS module exports need not be an object.
-    if ((typeof exports !== "object" && typeof exports !== "function") || exports === null) continue;
-    for (const [name, value] of Object.entries(exports)) yield [file, name, value];
+    if (isDefinition(exports)) yield [file, "module.exports", exports];
+    else if ((typeof exports === "object" && exports !== null) || typeof exports === "function")
+      for (const [name, value] of Object.entries(exports)) yield [file, name, value];
   }
 }
 

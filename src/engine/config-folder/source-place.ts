@@ -48,8 +48,11 @@ function stackOf(error: unknown): string {
 }
 
 function numbersAfter(stack: string, name: string): Position | null {
-  const match = new RegExp(`${escaped(name)}:(\\d+):(\\d+)`).exec(stack);
-  return match === null ? null : { line: Number(match[1]), column: Number(match[2]) };
+  const called = new RegExp(`${escaped(name)}:(\\d+):(\\d+)`).exec(stack);
+  if (called !== null) return { line: Number(called[1]), column: Number(called[2]) };
+  // What cannot be compiled is shown by its line, with a mark below the place.
+  const shown = new RegExp(`^${escaped(name)}:(\\d+)\\n.*\\n( *)\\^`).exec(stack);
+  return shown === null ? null : { line: Number(shown[1]), column: (shown[2] ?? "").length + 1 };
 }
 
 function mapOf(text: string): SourceMap | null {
