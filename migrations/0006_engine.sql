@@ -220,3 +220,16 @@ begin
   return v_count;
 end
 $$;
+
+-- The engine's connections: which of them an operator has stopped, and how the leader's are doing.
+create table :"schema".engine_connections (
+  name text collate "C" primary key,
+  -- Who stopped it, why and when; null while it may run.
+  stopped_by text,
+  stopped_reason text,
+  stopped_at timestamptz,
+  -- As the leader of that epoch last told.
+  state json,
+  epoch bigint,
+  told_at timestamptz
+);

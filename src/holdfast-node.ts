@@ -11,6 +11,7 @@ import { electorSettingsOf } from "./election/elector-settings.js";
 import { pathWarnings } from "./election/path-warnings.js";
 import type { RoleHandle } from "./election/role.js";
 import { RoleBook } from "./election/role-book.js";
+import { EngineRoom } from "./engine/engine-room.js";
 import { type ErrorCode, HoldfastError } from "./errors.js";
 import type { Crons } from "./jobs/crons.js";
 import { type Jobs, jobsRole } from "./jobs/jobs.js";
@@ -23,6 +24,7 @@ import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
 import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
+import type { NodeEvents } from "./node-events.js";
 import type { NodeParts } from "./node-parts.js";
 import { queueDefaultsOf } from "./queue/queue-defaults.js";
 import { Queues } from "./queue/queues.js";
@@ -34,12 +36,6 @@ import { ElectionObserver } from "./telemetry/election-observer.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
 import { QueueMetrics } from "./telemetry/queue-metrics.js";
 import { Upkeep } from "./upkeep/upkeep.js";
-
-export interface NodeEvents {
-  draining: [];
-  /** No retry will mend it: this node contends no more. */
-  failed: [HoldfastError];
-}
 
 /** How long a start waits for a database that is away, or for a predecessor whose sessions still linger. */
 const startPatience = { answerMs: 10_000, predecessorMs: 2_000 } as const;
@@ -63,6 +59,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   /** Reads are anybody's; `createJobs` of `holdfast/jobs` opens them here. */
   readonly jobs: Jobs;
   readonly crons: Crons;
+  /** The message graph, where one was opened here. */
+  readonly engine: EngineRoom;
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
@@ -109,7 +107,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     store.onRefused(({ role }) => this.observer.fenceRejected(role));
     this.jobs = room.jobs;
     this.crons = room.crons;
-    this.metrics = [elections, members, queueMetrics, ...room.metrics];
+    this.engine = new EngineRoom(this, parts);
+    this.metrics = [elections, members, queueMetrics, ...room.metrics, this.engine];
     this.draining = new Drain({
       work: this.work,
       clock,
@@ -164,6 +163,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       heard: (leases) => {
         for (const { role } of leases) this.roles.measure(role, () => this.membership.news.lease(role) ?? null);
       },
+      configChanged: (version) => this.engine.heard(version),
       accessChanged: (version) => {
         if (!this.access.isBehind(version)) return;
         this.access.refresh().catch((error: unknown) => trouble("cannot read the tokens", error));
@@ -248,7 +248,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
 
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   get configVersion(): number {
-    return this.membership.configVersion;
+    return this.engine.version ?? this.membership.configVersion;
   }
 
   /** How busy this node is, as of its last beat. */

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.js";
 import { publicUrlOf } from "../config/serving.js";
+import { loadGraph } from "../engine/create-engine.js";
 import { HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
 import { createJobs } from "../jobs/create-jobs.js";
@@ -20,28 +21,32 @@ const closePatienceMs = 15_000;
 /** Told when a node answers at this address. What it returns is put away when the process is about to end. */
 export type Attendant = (node: Node, url: string) => Disposable;
 
+export interface ServeExtras {
+  readonly attend?: Attendant | null;
+  /** The folder of the message graph. */
+  readonly graph?: string | null;
+}
+
 /** Runs one node until it is asked to end, and answers with the exit code. */
 export async function serve(
   config: Config,
   log: Logger,
   ending: EndingWatch,
-  attend: Attendant | null = null,
+  { attend = null, graph = null }: ServeExtras = {},
 ): Promise<number> {
   const atOnce = ending.second.then((signal) => {
     log.warn(`second signal (${signal}): stopping at once, whatever is under way`);
     return 1;
   });
-  return await Promise.race([atOnce, serveUntil(config, { log, ending: ending.first, attend })]);
+  return await Promise.race([atOnce, serveUntil(config, { log, ending: ending.first, attend, graph })]);
 }
 
 async function serveUntil(
   config: Config,
-  {
-    log,
-    ending,
-    attend,
-  }: { readonly log: Logger; readonly ending: Promise<Ending>; readonly attend: Attendant | null },
+  { log, ending, attend, graph }: { readonly log: Logger; readonly ending: Promise<Ending> } & Required<ServeExtras>,
 ): Promise<number> {
+  // A folder that is not sound is told before anything begins.
+  const loaded = graph === null ? null : await loadGraph(graph, config);
   const node = await start(config, log, ending);
   if (node === null) {
     log.info("stopped before it had started");
@@ -52,6 +57,7 @@ async function serveUntil(
   try {
     if (contends(config)) node.role(config.primaryRole);
     if (handsOutJobs(config)) createJobs(node);
+    if (loaded !== null) await node.engine.open(loaded);
     server = await startServer(node);
   } catch (error) {
     await node.close();

@@ -25,6 +25,7 @@ export interface MembershipParts {
   readonly contends: () => readonly string[];
   readonly heard: (leases: readonly LeaseView[]) => void;
   readonly accessChanged: (version: number) => void;
+  readonly configChanged: (version: number) => void;
   readonly trouble: (what: string, error: unknown) => void;
 }
 
@@ -131,6 +132,7 @@ export class Membership {
     this.parts.heard(news.leases);
     this.desk.take(news.requests);
     this.parts.accessChanged(news.accessVersion);
+    this.parts.configChanged(news.configVersion);
   }
 
   /** Whether history and audit are somebody's own work; in a cluster without jobs there is no such role. */

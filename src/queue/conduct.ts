@@ -5,8 +5,8 @@ import type { HeadRules } from "./core/head-outcome.js";
 /** How a room of this house runs its queue, beyond what applications can set. */
 export interface QueueConduct {
   /**
-   * In each term, after what was in flight has gone back and before anything is taken in or handed out. Answers whether it has
-   * changed lanes: they are then read again.
+   * Each time that what was in flight has gone back: before a term takes anything in or hands anything out, and when it has lost
+   * track of what it had finished. Answers whether it has changed lanes: they are then read again.
    */
   readonly prepare?: ((fence: FenceToken, signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Whether messages of this lane are handed out now. Asked again after `reconsider`. */

@@ -65,9 +65,7 @@ export class QueueTerm {
   async run(): Promise<void> {
     const { signal, settings, clock } = this.parts;
     // Also what an earlier run in this very term had in flight.
-    let segment = await this.recover();
-    const { conduct, fence } = this.parts;
-    if ((await conduct.prepare?.(fence, signal)) === true) segment = await this.recover();
+    const segment = await this.prepared();
     const appender = new Appender(this.parts, this.table, segment);
     const intake = new Intake(this.parts, appender, () => this.appended());
     this.appender = appender;
@@ -84,7 +82,7 @@ export class QueueTerm {
         // What was lost once is done again at once; what fails again and again, such as a full disk, is not tried all the time.
         if (this.failures > 1)
           await pause(clock, Math.min(restartPauseMs * 2 ** this.failures, longestPauseMs), signal);
-        if (again) await this.recover();
+        if (again) await this.prepared();
         if (!signal.aborted) await this.deliver(); // It may have ended while the lanes were being read.
       }
     } finally {
@@ -161,6 +159,12 @@ export class QueueTerm {
       settling.stop();
       await settled;
     }
+  }
+
+  private async prepared(): Promise<number> {
+    const { conduct, fence, signal } = this.parts;
+    const segment = await this.recover();
+    return (await conduct.prepare?.(fence, signal)) === true ? await this.recover() : segment;
   }
 
   /** What was in flight goes back to its lane; and the lanes are as the database has them. */

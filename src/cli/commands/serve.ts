@@ -5,6 +5,8 @@ import { loadConfig, type Sources } from "../../config/load-config.js";
 import { isLoopback } from "../../config/loopback.js";
 import { notYetLine } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
+import { parseRole } from "../../election/core/names.js";
+import { engineRole } from "../../engine/engine-role.js";
 import { type CommandLine, Ended } from "../command-line.js";
 import { tellingOfLog } from "../embedded-log.js";
 import { watchForEnding } from "../ending.js";
@@ -13,6 +15,7 @@ import type { Attendant } from "../serving.js";
 
 interface ServeOptions {
   readonly serviceConfig?: string;
+  readonly config?: string;
 }
 
 /** What makes a node that serves another kind of node. */
@@ -34,13 +37,15 @@ export function serveCommand(cli: CommandLine): Command {
 export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): Command {
   return new Command(name)
     .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
+    .option("--config <dir>", "the folder of the message graph; the leader of role engine runs it")
     .action(async (options: ServeOptions) => {
       // The server is loaded by the commands that need it: the others answer sooner.
       const [{ serve }, { createLog }] = await Promise.all([import("../serving.js"), import("../pretty-log.js")]);
       const loaded = loadConfig({ file: options.serviceConfig ?? null, env: cli.env, cwd: cli.cwd });
       const { sources } = loaded;
-      const config = kind.settle(loaded.config);
+      const config = graphSettled(kind.settle(loaded.config), options.config !== undefined);
       checkServing(config);
+      const graph = options.config === undefined ? null : resolve(cli.cwd, options.config);
       const stated = Object.hasOwn(sources, "log.format");
       const pretty = stated ? config.log.format === "pretty" : cli.stdout.isTTY;
       const log = createLog(config, { output: cli.stdout, pretty, paint: paintFor(cli.stdout, cli.env) });
@@ -48,13 +53,19 @@ export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): 
         log.warn(warning);
       const ending = watchForEnding(cli);
       try {
-        const run = (): Promise<number> => serve(config, log, ending, kind.attend);
+        const run = (): Promise<number> => serve(config, log, ending, { attend: kind.attend, graph });
         const exitCode = await tellingOfLog(resolve(cli.cwd, config.store.dataDir), run);
         if (exitCode !== 0) throw new Ended(exitCode);
       } finally {
         ending[Symbol.dispose]();
       }
     });
+}
+
+/** Where a message graph is configured, its leader is the one that "the leader" means, unless the settings name another. */
+function graphSettled(config: Config, hasGraph: boolean): Config {
+  if (!hasGraph || config.cluster.primaryRole !== "") return config;
+  return Object.freeze({ ...config, primaryRole: parseRole(engineRole) });
 }
 
 /** What a node can start with, and its operator may not have meant. */

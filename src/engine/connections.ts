@@ -1,0 +1,184 @@
+import type { Logger } from "pino";
+import { nearest } from "../config/nearest.js";
+import type { Clock } from "../election/clock.js";
+import { HoldfastError } from "../errors.js";
+import type { ConnectionBook, Stopped } from "../store/connection-contract.js";
+import type { FenceToken } from "../store/fence-token.js";
+import type { InboundDefinition, OutboundDefinition } from "./definition.js";
+import type { Graph } from "./graph.js";
+import { Inbounds } from "./inbounds.js";
+import { Outbounds } from "./outbounds.js";
+import type { Destination, Source } from "./transports/transport.js";
+
+/** How a connection is doing. `running` while it is meant to, whether or not anybody is at the other end right now. */
+export interface ConnectionView {
+  readonly name: string;
+  readonly direction: "inbound" | "outbound";
+  readonly transport: string;
+  readonly state: "running" | "starting" | "stopped" | "failed";
+  readonly reason: string | null;
+  /** Milliseconds since 1970; null where nobody knows. */
+  readonly since: number | null;
+  /** How many are open. */
+  readonly connections: number;
+}
+
+export interface ConnectionsParts {
+  readonly book: ConnectionBook;
+  readonly graph: () => Graph;
+  readonly openSource: (inbound: InboundDefinition) => Source;
+  readonly openDestination: (outbound: OutboundDefinition) => Destination;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Lanes of an outbound may go on, or have to wait. */
+  readonly outboundsChanged: () => void;
+}
+
+/** The connections of one term: what is open, and what somebody has stopped. */
+export class Connections {
+  readonly outbounds: Outbounds;
+  private readonly parts: ConnectionsParts;
+  private readonly inbounds: Inbounds;
+  private readonly stopped = new Map<string, Stopped & { readonly at: number }>();
+  private fence: FenceToken | null = null;
+  private turn: Promise<void> = Promise.resolve();
+  private isOver = false;
+
+  constructor(parts: ConnectionsParts) {
+    this.parts = parts;
+    this.inbounds = new Inbounds({ clock: parts.clock, log: parts.log, open: parts.openSource });
+    this.outbounds = new Outbounds(parts.openDestination);
+  }
+
+  /** What was stopped stays stopped, whoever leads. */
+  async read(fence: FenceToken): Promise<void> {
+    this.fence = fence;
+    this.stopped.clear();
+    for (const { name, stopped } of await this.parts.book.all()) if (stopped !== null) this.stopped.set(name, stopped);
+  }
+
+  /** Opens what is to be open, and closes what is not: at the start of a term, and when the graph is another one. */
+  async run(): Promise<void> {
+    await this.inTurn(async () => {
+      if (this.isOver) return;
+      const { inbounds } = this.parts.graph();
+      await this.inbounds.run([...inbounds.values()].filter(({ name }) => !this.stopped.has(name)));
+    });
+    this.parts.outboundsChanged();
+  }
+
+  /** Nothing comes in any more from the moment of the call; what goes out is closed with it. */
+  async close(): Promise<void> {
+    this.isOver = true;
+    await Promise.all([this.inbounds.stopAll(), this.outbounds.closeAll()]);
+    // A start that was under way may have opened one more.
+    await this.turn;
+    await this.inbounds.stopAll();
+  }
+
+  isStopped(name: string): boolean {
+    return this.stopped.has(name);
+  }
+
+  async stop(name: string, by: string, reason: string): Promise<ConnectionView> {
+    const direction = this.directionOf(name);
+    const stopped = { by, reason, at: this.parts.clock.wall() };
+    // In memory first: nothing more is to go through while the database is asked.
+    this.stopped.set(name, stopped);
+    this.parts.outboundsChanged();
+    await this.parts.book.setStopped(this.requireFence(), name, { by, reason });
+    if (direction === "inbound") await this.inTurn(async () => await this.inbounds.stop(name));
+    else await this.outbounds.close(name);
+    return this.viewOf(name);
+  }
+
+  async start(name: string): Promise<ConnectionView> {
+    this.directionOf(name);
+    await this.parts.book.setStopped(this.requireFence(), name, null);
+    this.stopped.delete(name);
+    await this.run();
+    return this.viewOf(name);
+  }
+
+  async restart(name: string): Promise<ConnectionView> {
+    const direction = this.directionOf(name);
+    if (this.stopped.has(name)) return await this.start(name);
+    if (direction === "inbound") await this.inTurn(async () => await this.inbounds.stop(name));
+    else await this.outbounds.close(name);
+    await this.run();
+    return this.viewOf(name);
+  }
+
+  views(): readonly ConnectionView[] {
+    const { inbounds, outbounds } = this.parts.graph();
+    return [
+      ...[...inbounds.values()].map((inbound) => this.inboundView(inbound)),
+      ...[...outbounds.values()].map((outbound) => this.outboundView(outbound)),
+    ];
+  }
+
+  private viewOf(name: string): ConnectionView {
+    const view = this.views().find((one) => one.name === name);
+    if (view === undefined) throw unknown(name, []);
+    return view;
+  }
+
+  private inboundView({ name, transport }: InboundDefinition): ConnectionView {
+    const told = { name, direction: "inbound", transport: transport.kind } as const;
+    const stopped = this.stopped.get(name);
+    const state = this.inbounds.stateOf(name);
+    if (stopped !== undefined) return { ...told, ...stoppedView(stopped) };
+    const { reason = null, since = null, connections = 0 } = state ?? {};
+    switch (state?.kind) {
+      case "listening":
+      case "polling":
+        return { ...told, state: "running", reason, since, connections };
+      case "failed":
+      case "starting":
+        return { ...told, state: state.kind, reason, since, connections };
+      case "stopped":
+      case undefined:
+        return { ...told, state: "stopped", reason, since, connections };
+    }
+  }
+
+  private outboundView({ name, transport }: OutboundDefinition): ConnectionView {
+    const told = { name, direction: "outbound", transport: transport.kind } as const;
+    const stopped = this.stopped.get(name);
+    if (stopped !== undefined) return { ...told, ...stoppedView(stopped) };
+    const states = this.outbounds.statesOf(name);
+    const failed = states.find(({ kind }) => kind === "failed");
+    const connections = states.filter(({ kind }) => kind === "connected").length;
+    const { reason = null, since = null } = failed ?? states[0] ?? {};
+    return { ...told, state: failed === undefined ? "running" : "failed", reason, since, connections };
+  }
+
+  private directionOf(name: string): ConnectionView["direction"] {
+    const { inbounds, outbounds } = this.parts.graph();
+    if (inbounds.has(name)) return "inbound";
+    if (outbounds.has(name)) return "outbound";
+    throw unknown(name, [...inbounds.keys(), ...outbounds.keys()]);
+  }
+
+  private requireFence(): FenceToken {
+    if (this.fence !== null && !this.isOver) return this.fence;
+    throw new HoldfastError("CLOSED", "The connections of this term are closed.");
+  }
+
+  /** Starts and stops come one after another: each finds what the last has left. */
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.turn.then(work);
+    this.turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function stoppedView({ by, reason, at }: Stopped & { readonly at: number }) {
+  return { state: "stopped", reason: `stopped by ${by}: ${reason}`, since: at, connections: 0 } as const;
+}
+
+function unknown(name: string, known: readonly string[]): HoldfastError {
+  const meant = nearest(name, known);
+  const hint = meant === null || meant === undefined ? "" : ` Did you mean "${meant}"?`;
+  return new HoldfastError("NOT_FOUND", `There is no connection "${name}" in the configuration.${hint}`);
+}

@@ -1,0 +1,65 @@
+import type { Config } from "../config/config.js";
+import { HoldfastError } from "../errors.js";
+import type { ConnectionBook } from "../store/connection-contract.js";
+import type { EngineBook } from "../store/engine-contract.js";
+import type { EngineMetrics } from "../telemetry/engine-metrics.js";
+import { ConfigFolder, type Loaded } from "./config-folder/config-folder.js";
+import { Convergence } from "./convergence.js";
+import { Engine, type EngineNode } from "./engine.js";
+import { openDestination, openSource } from "./open-transport.js";
+import { ReferenceBuilder } from "./reference-builder.js";
+import { originsOf } from "./reference-origins.js";
+
+/** What a node gives to its engine. */
+export interface EngineHost {
+  readonly node: EngineNode & { readonly config: Config };
+  readonly book: EngineBook;
+  readonly connectionBook: ConnectionBook;
+  readonly metrics: EngineMetrics;
+  readonly me: ConstructorParameters<typeof Convergence>[0]["me"];
+}
+
+/** A folder that was found sound. */
+export interface LoadedGraph {
+  readonly folder: ConfigFolder;
+  readonly loaded: Loaded;
+}
+
+/** The engine of a node, and what it runs. */
+export interface RunningEngine {
+  readonly engine: Engine;
+  readonly convergence: Convergence;
+}
+
+const day = 86_400_000;
+
+/** Reads the folder of a node's graph. Whatever is wrong with it is told at once, a line each. */
+export async function loadGraph(path: string, { api }: Pick<Config, "api">): Promise<LoadedGraph> {
+  const folder = new ConfigFolder({ path, api });
+  const loaded = await folder.load();
+  if (loaded.kind === "loaded") return { folder, loaded };
+  const { problems } = loaded;
+  throw new HoldfastError("BAD_SETTINGS", problems.join("\n"), { details: { problems } });
+}
+
+/** From here on the node contends for role `engine`. */
+export function createEngine(
+  { node, book, connectionBook, metrics, me }: EngineHost,
+  { folder, loaded }: LoadedGraph,
+): RunningEngine {
+  const { clock, log, config } = node;
+  const { historyDays } = config.retention;
+  const engine = new Engine({
+    node,
+    book,
+    connectionBook,
+    loaded,
+    metrics,
+    openSource: (inbound, accept) => openSource(inbound, accept, { clock, log }),
+    openDestination: (outbound) => openDestination(outbound, { clock, log }),
+    references: new ReferenceBuilder({ book, clock, log, read: originsOf(folder.path) }),
+    historyMs: historyDays === 0 ? null : historyDays * day,
+  });
+  const apply = async (next: Loaded): Promise<void> => await engine.apply(next);
+  return { engine, convergence: new Convergence({ folder, book, me, log, first: loaded, apply }) };
+}

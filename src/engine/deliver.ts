@@ -1,0 +1,82 @@
+import type { Gate } from "../election/gate.js";
+import { HoldfastError } from "../errors.js";
+import { Journaled } from "../queue/handler-runner.js";
+import type { HandlerContext, Message } from "../queue/message.js";
+import type { StepKind } from "../store/journal.js";
+import { connectionOf } from "./core/lane-names.js";
+import type { OutboundDefinition } from "./definition.js";
+import type { Graph } from "./graph.js";
+import type { Outbounds } from "./outbounds.js";
+import { carried } from "./seen-message.js";
+import { Hopeless, stepOf } from "./steps.js";
+import type { Delivery, DeliveryOutcome } from "./transports/transport.js";
+
+export interface DeliverParts {
+  readonly graph: () => Graph;
+  readonly outbounds: Outbounds;
+  readonly gate: Pick<Gate, "ensureEpoch">;
+  /** Stops the connection until somebody starts it: what was sent last may or may not have arrived. */
+  readonly halt: (outbound: string, reason: string) => void;
+  readonly counted: (connection: string, kind: StepKind) => void;
+}
+
+const longestReply = 500;
+
+/**
+ * One message to the outside, once. The guard is asked right before each write, with the epoch of the claim itself: a leader
+ * that was deposed, and does not know it yet, writes nothing that its successor does not know of.
+ */
+export async function deliver(message: Message, context: HandlerContext, parts: DeliverParts): Promise<Journaled> {
+  const name = connectionOf(message.lane);
+  const outbound = parts.graph().outbounds.get(name);
+  if (outbound === undefined) throw new Hopeless(`connection "${name}" left the configuration`);
+  const destination = parts.outbounds.destinationOf(outbound, message.lane);
+  const guard = { mayWrite: (): void => parts.gate.ensureEpoch(message.epoch) };
+  const outcome = await destination.send(deliveryOf(message), guard, context.signal);
+  return judge(message, outcome, outbound, parts);
+}
+
+function deliveryOf(message: Message): Delivery {
+  const { body, headers, attempt, epoch, lane, position } = message;
+  const idempotencyKey = `${headers[carried.id] ?? ""}/${lane}/${position}`;
+  return { body, headers, attempt, idempotencyKey, epoch };
+}
+
+function judge(
+  message: Message,
+  outcome: DeliveryOutcome,
+  outbound: OutboundDefinition,
+  { halt, counted }: DeliverParts,
+): Journaled {
+  switch (outcome.kind) {
+    case "delivered":
+      counted(outbound.name, "sent");
+      return done(message, { attempt: message.attempt, reply: replyText(outcome.reply) });
+    case "rejected": {
+      const reason = `rejected: ${outcome.reason}`;
+      throw outcome.retry ? new HoldfastError("REFUSED", reason) : new Hopeless(reason);
+    }
+    case "unreached":
+      throw new HoldfastError("REFUSED", outcome.reason);
+    case "unconfirmed": {
+      const reason = `sent, but not confirmed: ${outcome.reason}`;
+      if (outbound.unconfirmed === "skip") return done(message, { attempt: message.attempt, unconfirmed: reason });
+      if (outbound.unconfirmed === "stop") halt(outbound.name, reason);
+      throw new HoldfastError("REFUSED", reason);
+    }
+  }
+}
+
+function done(message: Message, detail: Readonly<Record<string, string | number | null>>): Journaled {
+  return new Journaled([], { steps: [stepOf(message, "sent", detail)], state: [] });
+}
+
+/** What the other side said, as far as people can read it. Answers carry codes, not patients. */
+function replyText(reply: Buffer | null): string | null {
+  if (reply === null) return null;
+  return reply
+    .subarray(0, longestReply)
+    .toString("latin1")
+    .replace(/[^\x20-\x7e]+/g, " ")
+    .trim();
+}

@@ -1,0 +1,2 @@
+/** Whose leader runs the graph. */
+export const engineRole = "engine";

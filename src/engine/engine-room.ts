@@ -1,0 +1,77 @@
+import type { Registry } from "prom-client";
+import type { Config } from "../config/config.js";
+import { HoldfastError } from "../errors.js";
+import type { NodeReport } from "../membership/node-row.js";
+import type { ConnectionBook } from "../store/connection-contract.js";
+import type { EngineBook } from "../store/engine-contract.js";
+import { EngineMetrics } from "../telemetry/engine-metrics.js";
+import type { Convergence } from "./convergence.js";
+import { createEngine, type LoadedGraph, loadGraph, type RunningEngine } from "./create-engine.js";
+import type { Engine, EngineNode } from "./engine.js";
+
+export interface EngineRoomParts {
+  readonly config: Config;
+  readonly registry: Registry;
+  readonly report: Pick<NodeReport, "nodeId" | "incarnation">;
+  readonly store: { readonly engine: EngineBook; readonly connections: ConnectionBook };
+}
+
+/** Where a node keeps its engine, if it has one. What is stored of messages can be read on every node, with or without it. */
+export class EngineRoom {
+  readonly book: EngineBook;
+  private readonly node: EngineNode & { readonly config: Config };
+  private readonly parts: EngineRoomParts;
+  private readonly over = new AbortController();
+  private running: RunningEngine | null = null;
+  private metrics: EngineMetrics | null = null;
+  private heardVersion = 0;
+
+  constructor(node: EngineNode & { readonly config: Config }, parts: EngineRoomParts) {
+    this.node = node;
+    this.parts = parts;
+    this.book = parts.store.engine;
+  }
+
+  /** Loads the folder and contends for role `engine`. Rejects with every problem of the folder, and nothing has begun. */
+  async open(graph: string | LoadedGraph): Promise<Engine> {
+    if (this.running !== null) throw new HoldfastError("REFUSED", "This node has opened a graph already.");
+    const { store, registry, config, report } = this.parts;
+    const loaded = typeof graph === "string" ? await loadGraph(graph, config) : graph;
+    const metrics = new EngineMetrics(registry, config.metrics.prefix);
+    this.metrics = metrics;
+    const running = createEngine(
+      { node: this.node, book: store.engine, connectionBook: store.connections, metrics, me: report },
+      loaded,
+    );
+    this.running = running;
+    await running.convergence.begin(this.heardVersion);
+    void running.engine.follow(this.over.signal);
+    return running.engine;
+  }
+
+  /** Null where this node runs no graph. */
+  get engine(): Engine | null {
+    return this.running?.engine ?? null;
+  }
+
+  get convergence(): Convergence | null {
+    return this.running?.convergence ?? null;
+  }
+
+  /** The version of the configuration that runs here; null where this node has none of its own. */
+  get version(): number | null {
+    return this.running?.convergence.version ?? null;
+  }
+
+  /** Told with every beat. */
+  heard(version: number): void {
+    this.heardVersion = version;
+    this.running?.convergence.heard(version);
+  }
+
+  /** The node is closing. */
+  remove(): void {
+    this.over.abort();
+    this.metrics?.remove();
+  }
+}

@@ -1,0 +1,337 @@
+import type { Logger } from "pino";
+import type { Clock } from "../election/clock.js";
+import type { Gate } from "../election/gate.js";
+import type { LeaderTerm } from "../election/term.js";
+import { type ErrorCode, HoldfastError, NotLeaderError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
+import type { HandlerContext, Message } from "../queue/message.js";
+import { Queue, type QueueNode } from "../queue/queue.js";
+import type { ConnectionBook } from "../store/connection-contract.js";
+import type { EngineBook } from "../store/engine-contract.js";
+import type { FenceToken } from "../store/fence-token.js";
+import type { LaneName } from "../store/queue-contract.js";
+import type { EngineMetrics } from "../telemetry/engine-metrics.js";
+import type { Loaded } from "./config-folder/config-folder.js";
+import { Connections, type ConnectionView } from "./connections.js";
+import { connectionOf, stages } from "./core/lane-names.js";
+import type { InboundDefinition, OutboundDefinition } from "./definition.js";
+import { deliver } from "./deliver.js";
+import { buryDeparted } from "./departed.js";
+import { engineRole } from "./engine-role.js";
+import { EngineUpkeep } from "./engine-upkeep.js";
+import type { Graph } from "./graph.js";
+import type { ReferenceBuilder } from "./reference-builder.js";
+import { ReferenceSets } from "./reference-sets.js";
+import { retryRulesOf } from "./retry-rules.js";
+import { SharedState } from "./shared-state.js";
+import { handle, route } from "./steps.js";
+import { TakingIn } from "./taking-in.js";
+import type { Arrival, Destination, Receipt, Source } from "./transports/transport.js";
+
+type EngineLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
+
+/** What the engine needs of its node. A `HoldfastNode` is one. */
+export interface EngineNode extends QueueNode {
+  role(name: string): {
+    readonly gate: Pick<Gate, "requireLeader" | "ensureEpoch">;
+    lead(fn: (term: EngineLeaderTerm) => Promise<void>): void;
+  };
+  readonly log: Logger;
+}
+
+export interface EngineParts {
+  readonly node: EngineNode;
+  readonly book: EngineBook;
+  readonly connectionBook: ConnectionBook;
+  readonly loaded: Loaded;
+  readonly openSource: (inbound: InboundDefinition, accept: Accept) => Source;
+  readonly openDestination: (outbound: OutboundDefinition) => Destination;
+  readonly references: ReferenceBuilder;
+  readonly metrics: EngineMetrics;
+  /** Null keeps the journal for ever. */
+  readonly historyMs: number | null;
+}
+
+export type Accept = (arrival: Arrival, ack: (receipt: Receipt) => Buffer | null) => Promise<Receipt>;
+
+/** The largest message that is kept; each connection may take less. */
+export const maxBodyBytes = 64 * 1_048_576;
+/** More lanes than any graph has: none waits for a slot behind another that hangs. */
+const lanesAtOnce = 4_096;
+/** A delivery has bounds of its own, and a step of the graph takes no time at all. */
+const stepTimeoutMs = 600_000;
+const awayPauseMs = 100;
+/** How often a node that does not lead looks at what handlers remember, and at the reference sets. */
+const followMs = 5_000;
+
+interface Term {
+  readonly epoch: bigint;
+  readonly connections: Connections;
+  readonly upkeep: EngineUpkeep;
+  readonly over: AbortController;
+}
+
+/** The message graph of a node. It runs where the node leads role `engine`; elsewhere it stands by, warm and silent. */
+export class Engine {
+  readonly queue: Queue;
+  private readonly parts: EngineParts;
+  private readonly takingIn: TakingIn;
+  private readonly state: SharedState;
+  private readonly sets: ReferenceSets;
+  private loaded: Loaded;
+  private term: Term | null = null;
+
+  constructor(parts: EngineParts) {
+    const { node, book } = parts;
+    this.parts = parts;
+    this.loaded = parts.loaded;
+    this.state = new SharedState(book);
+    this.sets = new ReferenceSets(book);
+    const options = {
+      name: engineRole,
+      role: engineRole,
+      stages: Object.values(stages),
+      maxBodyBytes,
+      concurrency: lanesAtOnce,
+      handlerTimeoutMs: stepTimeoutMs,
+    };
+    this.queue = new Queue(node, options, {
+      prepare: async (fence, signal) => await this.prepare(fence, signal),
+      admits: (lane) => this.admits(lane),
+      rulesOf: (lane) => retryRulesOf(this.graph, lane),
+      settleEach: new Set([stages.outbound]),
+    });
+    this.takingIn = new TakingIn({ queue: this.queue, book, now: () => node.clock.wall() });
+    this.process();
+    node.role(engineRole).lead(async (term) => await this.lead(term));
+  }
+
+  get graph(): Graph {
+    return this.loaded.graph;
+  }
+
+  /** How the connections are doing: the leader's own, or as the leader last told. */
+  async connections(): Promise<readonly ConnectionView[]> {
+    return this.term?.connections.views() ?? (await this.toldConnections());
+  }
+
+  /** What only the leader can do with its connections; elsewhere NotLeaderError. */
+  get steering(): Pick<Connections, "start" | "stop" | "restart"> {
+    return this.leading().connections;
+  }
+
+  /** From here on this graph runs, on a standby as on the leader. What is unchanged is not interrupted. */
+  async apply(loaded: Loaded): Promise<void> {
+    this.loaded = loaded;
+    this.parts.metrics.connections(namesOf(loaded.graph));
+    await this.term?.connections.run();
+  }
+
+  /** Takes a message in as if it had come from outside. */
+  async take(connection: string, arrival: Arrival, replayOf: string | null = null): Promise<Receipt> {
+    this.leading();
+    const inbound = this.graph.inbounds.get(connection);
+    if (inbound === undefined) {
+      throw new HoldfastError("NOT_FOUND", `There is no inbound "${connection}" in the configuration.`);
+    }
+    return await this.takingIn.accept(inbound, arrival, () => null, replayOf);
+  }
+
+  /** On a node that does not lead: what handlers remember and the reference sets, so that a promotion finds them here. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.parts.node as { readonly clock: Clock; readonly log: Logger };
+    while (!signal.aborted) {
+      try {
+        if (this.term === null) await this.state.follow();
+        await this.sets.follow(new Set(this.graph.references.keys()));
+      } catch (error) {
+        if (!isFailure(error, "DATABASE_AWAY")) log.warn({ err: error }, "the engine's shared data could not be read");
+      }
+      await pause(clock, followMs, signal);
+    }
+  }
+
+  private process(): void {
+    const { metrics } = this.parts;
+    const counted = metrics.counted.bind(metrics);
+    const steps = {
+      graph: () => this.graph,
+      placeOf: (error: unknown) => this.loaded.placeOf(error),
+      state: this.state,
+      references: this.sets,
+      maxBodyBytes,
+      counted,
+    };
+    this.queue.process(stages.ingress, async (message: Message) => await Promise.resolve(route(message, steps)));
+    this.queue.process(stages.routed, async (message: Message) => await Promise.resolve(handle(message, steps)));
+    this.queue.process(stages.outbound, async (message: Message, context: HandlerContext) => {
+      const { connections } = this.leading();
+      return await deliver(message, context, {
+        graph: () => this.graph,
+        outbounds: connections.outbounds,
+        gate: this.parts.node.role(engineRole).gate,
+        halt: (outbound, reason) => void this.halt(connections, outbound, reason),
+        counted,
+      });
+    });
+  }
+
+  private async lead({ signal }: EngineLeaderTerm): Promise<void> {
+    try {
+      await this.queue.opened({ signal });
+      const { term } = this;
+      if (term === null) return;
+      const upkeep = term.upkeep.run();
+      const building = this.parts.references.keep(() => this.graph, signal);
+      await term.connections.run();
+      this.parts.node.log.info({ role: engineRole, epoch: Number(term.epoch) }, "the graph runs here");
+      await ended(signal);
+      await Promise.all([upkeep, building]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await this.tearDown();
+    }
+  }
+
+  /** All sources at once: a node that does not lead takes nothing in. */
+  private async tearDown(): Promise<void> {
+    const { term } = this;
+    if (term === null) return;
+    term.over.abort();
+    await term.connections.close();
+    if (this.term === term) this.term = null;
+  }
+
+  private async prepare(fence: FenceToken, signal: AbortSignal): Promise<boolean> {
+    const { book, node, references } = this.parts;
+    const isNew = this.term?.epoch !== fence.epoch;
+    if (isNew) {
+      await this.tearDown();
+      this.term = this.openTerm(fence, signal);
+    }
+    const { term } = this;
+    return await untilHere(node.clock, signal, async () => {
+      if (isNew) this.takingIn.number(await book.nextMessageId(fence), () => term?.upkeep.openPartition());
+      const lanes = async () => await this.queue.lanes();
+      const buried = await buryDeparted(fence, { book, lanes, graph: () => this.graph, log: node.log });
+      await this.state.reload();
+      await term?.connections.read(fence);
+      await references.begin(fence, this.graph, this.sets);
+      return buried > 0;
+    });
+  }
+
+  private openTerm(fence: FenceToken, signal: AbortSignal): Term {
+    const { node, book, connectionBook, openSource, openDestination, historyMs } = this.parts;
+    const over = new AbortController();
+    const connections = new Connections({
+      book: connectionBook,
+      graph: () => this.graph,
+      openSource: (inbound) =>
+        openSource(inbound, async (arrival, ack) => await this.accept(inbound.name, arrival, ack)),
+      openDestination,
+      clock: node.clock,
+      log: node.log,
+      outboundsChanged: () => this.queue.reconsider(),
+    });
+    const upkeep = new EngineUpkeep({
+      book,
+      connectionBook,
+      fence,
+      signal: AbortSignal.any([signal, over.signal]),
+      clock: node.clock,
+      views: () => connections.views(),
+      historyMs,
+      partitionOpened: (ids) => this.takingIn.number(ids, () => upkeep.openPartition()),
+      trouble: (what, error) => this.trouble(what, error),
+    });
+    return { epoch: fence.epoch, connections, upkeep, over };
+  }
+
+  /** The definition is looked up at each arrival: a reload may have given the connection another router. */
+  private async accept(name: string, arrival: Arrival, ack: (receipt: Receipt) => Buffer | null): Promise<Receipt> {
+    const inbound = this.graph.inbounds.get(name);
+    if (inbound === undefined) return { kind: "refused", reason: "the connection left the configuration", retry: true };
+    const stop = this.parts.metrics.startAck();
+    const receipt = await this.takingIn.accept(inbound, arrival, ack);
+    stop();
+    if (receipt.kind === "accepted" && !receipt.duplicate) this.parts.metrics.counted(name, "received");
+    return receipt;
+  }
+
+  private admits({ stage, lane }: LaneName): boolean {
+    return stage !== stages.outbound || this.term?.connections.isStopped(connectionOf(lane)) !== true;
+  }
+
+  private async halt(connections: Connections, outbound: string, reason: string): Promise<void> {
+    try {
+      await connections.stop(outbound, "holdfast", reason);
+    } catch (error) {
+      this.trouble(`connection "${outbound}" could not be marked as stopped`, error);
+    }
+  }
+
+  private leading(): Term {
+    this.parts.node.role(engineRole).gate.requireLeader();
+    if (this.term !== null) return this.term;
+    throw new NotLeaderError("The graph is being started by its new leader: try again.", { role: engineRole });
+  }
+
+  private async toldConnections(): Promise<readonly ConnectionView[]> {
+    const rows = new Map((await this.parts.connectionBook.all()).map((row) => [row.name, row]));
+    return namesOf(this.graph).map(({ name, direction, transport }) => {
+      const told = rows.get(name)?.state as Omit<ConnectionView, "name"> | null | undefined;
+      const unknown = { direction, transport, state: "stopped", reason: null, since: null, connections: 0 } as const;
+      return { name, ...(told ?? unknown) };
+    });
+  }
+
+  private trouble(what: string, error: unknown): void {
+    const { log, id } = this.parts.node;
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn({ role: engineRole, node_id: id, reason }, what);
+  }
+}
+
+function namesOf({ inbounds, outbounds }: Graph) {
+  const inbound = [...inbounds.values()].map(({ name, transport }) => ({
+    name,
+    transport,
+    direction: "inbound" as const,
+  }));
+  const outbound = [...outbounds.values()].map(({ name, transport }) => ({
+    name,
+    transport,
+    direction: "outbound" as const,
+  }));
+  return [...inbound, ...outbound].map(({ name, transport, direction }) => ({
+    name,
+    direction,
+    transport: transport.kind,
+  }));
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** A database that is away for a moment does not cost a new leader its role. */
+async function untilHere<Result>(clock: Clock, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const passes = isFailure(error, "DATABASE_AWAY") || isFailure(error, "UNKNOWN_OUTCOME");
+      if (!passes || signal.aborted) throw error;
+      await pause(clock, awayPauseMs, signal);
+    }
+  }
+}
+
+function isFailure(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code;
+}

@@ -1,0 +1,148 @@
+import { HoldfastError } from "../errors.js";
+import { Journaled } from "../queue/handler-runner.js";
+import type { Message, Produced } from "../queue/message.js";
+import type { StepKind, StepLine } from "../store/journal.js";
+import { connectionOf, handlerOf, outboundLane, routedLane, stages } from "./core/lane-names.js";
+import type { OutboundDefinition } from "./definition.js";
+import type { Graph } from "./graph.js";
+import { NotYet, type ReferenceSets } from "./reference-sets.js";
+import { carried, SeenMessage } from "./seen-message.js";
+import type { Send } from "./send.js";
+import type { SharedState } from "./shared-state.js";
+
+/** What routers and handlers are run with. Asked for at each message: a reload changes it between two of them. */
+export interface StepParts {
+  readonly graph: () => Graph;
+  /** Where in the modules an error came from, like "adt.ts:12:5". */
+  readonly placeOf: (error: unknown) => string | null;
+  readonly maxBodyBytes: number;
+  readonly state: SharedState;
+  readonly references: Pick<ReferenceSets, "view">;
+  readonly counted: (connection: string, kind: StepKind) => void;
+}
+
+/** Another attempt would end the same way: the message goes to the dead letters at once. */
+export class Hopeless extends HoldfastError {
+  readonly retry = false;
+
+  constructor(message: string) {
+    super("REFUSED", message);
+    this.name = "Error"; // What people read is the reason alone.
+  }
+}
+
+/** Asks the router of the message's inbound for the handlers that get it. */
+export function route(message: Message, parts: StepParts): Journaled {
+  const { inbounds, routers, handlers } = parts.graph();
+  const inbound = inbounds.get(message.lane);
+  if (inbound === undefined) throw new Hopeless(`connection "${message.lane}" left the configuration`);
+  const seen = SeenMessage.of(message);
+  if (seen.malformed !== null) throw new Hopeless(`malformed: ${seen.malformed}`);
+  const router = routers.get(inbound.router);
+  if (router === undefined) throw new Hopeless(`router "${inbound.router}" left the configuration`);
+  const routed = run(`router "${router.name}"`, parts, () => router.route(seen));
+  const chosen = [...new Set(names(routed, `router "${router.name}"`))];
+  const unknown = chosen.find((name) => !router.handlers.includes(name));
+  if (unknown !== undefined) {
+    throw new Hopeless(`router "${router.name}" chose "${unknown}", which is not among its handlers`);
+  }
+  // What is replayed to one destination only goes through the handlers that know it.
+  const only = message.headers[carried.only];
+  const going = only === undefined ? chosen : chosen.filter((name) => handlers.get(name)?.outbounds.includes(only));
+  const produced = going.map((handler): Produced => {
+    const { body, headers } = message;
+    return { stage: stages.routed, lane: routedLane(inbound.name, handler), body, headers };
+  });
+  if (produced.length > 0) return new Journaled(produced, { steps: [], state: [] });
+  parts.counted(inbound.name, "unrouted");
+  return new Journaled([], { steps: [stepOf(message, "unrouted", null)], state: [] });
+}
+
+/** Runs one handler: what it sends, and what it keeps, is committed with the end of its message. */
+export function handle(message: Message, parts: StepParts): Journaled {
+  const { state, references } = parts;
+  const { handlers, outbounds } = parts.graph();
+  const name = handlerOf(message.lane);
+  const handler = handlers.get(name);
+  if (handler === undefined) throw new Hopeless(`handler "${name}" left the configuration`);
+  const seen = SeenMessage.of(message);
+  const draft = state.draft(handler.state ?? []);
+  const sends = run(`handler "${name}"`, parts, () =>
+    handler.handle(seen, {
+      state: (namespace) => draft.namespace(namespace),
+      reference: (reference) => references.view(reference, handler.references ?? []),
+    }),
+  );
+  const only = message.headers[carried.only];
+  const wanted = listOf<Send>(sends, `handler "${name}"`).filter(
+    (send) => only === undefined || send.outbound === only,
+  );
+  const produced = wanted.map((send): Produced => {
+    const outbound = outbounds.get(send.outbound);
+    if (outbound === undefined || !handler.outbounds.includes(send.outbound)) {
+      throw new Hopeless(`handler "${name}" sends to "${send.outbound}", which is not among its outbounds`);
+    }
+    if (send.body.byteLength > parts.maxBodyBytes) {
+      throw new Hopeless(
+        `handler "${name}" sends ${send.body.byteLength} bytes, and ${parts.maxBodyBytes} are the most`,
+      );
+    }
+    return run(`outbound "${outbound.name}"`, parts, () => outgoing(seen, send, outbound));
+  });
+  const kind = produced.length === 0 ? "filtered" : "processed";
+  parts.counted(seen.connection, kind);
+  const sent = produced.map(({ lane }) => connectionOf(lane));
+  return new Journaled(produced, { steps: [stepOf(message, kind, { to: sent })], state: draft.commit() });
+}
+
+/**
+ * What modules do is a function of the message alone: where it throws, it would throw again. All but what is not there yet, and
+ * will be.
+ */
+function run<Result>(who: string, { placeOf }: StepParts, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof NotYet || error instanceof Hopeless) throw error;
+    const place = placeOf(error);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Hopeless(`${who} failed${place === null ? "" : ` at ${place}`}: ${reason}`);
+  }
+}
+
+/** How many lanes the keys of an outbound share. */
+export function lanesOf({ lane, lanes }: OutboundDefinition): number {
+  return lane === undefined ? (lanes ?? 1) : (lanes ?? usualLanes);
+}
+
+const usualLanes = 8;
+
+function outgoing(seen: SeenMessage, { body, key }: Send, outbound: OutboundDefinition): Produced {
+  const bytes = Buffer.from(body);
+  const sent = seen.with(bytes);
+  const own = key ?? outbound.lane?.(sent) ?? null;
+  return {
+    stage: stages.outbound,
+    lane: outboundLane(outbound.name, own, lanesOf(outbound)),
+    body: bytes,
+    headers: { ...sent.headers, [carried.connection]: seen.connection },
+  };
+}
+
+export function stepOf(message: Message, kind: StepKind, detail: StepLine["detail"]): StepLine {
+  const { stage, lane, position, headers } = message;
+  return { id: Number(headers[carried.id] ?? 0), kind, stage, lane, position, detail };
+}
+
+function names(value: unknown, who: string): readonly string[] {
+  const chosen = listOf(value, who);
+  if (chosen.every((name) => typeof name === "string")) return chosen;
+  throw new Hopeless(`${who} must return an array of names`);
+}
+
+function listOf<Item>(value: readonly Item[] | unknown, who: string): readonly Item[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value as readonly Item[];
+  if (value instanceof Promise) throw new Hopeless(`${who} is asynchronous: it must return its result at once`);
+  throw new Hopeless(`${who} must return an array`);
+}

@@ -1,0 +1,138 @@
+import { type ErrorCode, HoldfastError } from "../errors.js";
+import type { Queue } from "../queue/queue.js";
+import type { EngineBook, IdRange } from "../store/engine-contract.js";
+import { stages } from "./core/lane-names.js";
+import type { InboundDefinition } from "./definition.js";
+import { carried, type Description, describe } from "./seen-message.js";
+import type { Accepted, Arrival, Receipt } from "./transports/transport.js";
+
+export interface TakingInParts {
+  readonly queue: Pick<Queue, "enqueueRecorded">;
+  readonly book: Pick<EngineBook, "ackOf">;
+  /** Milliseconds since 1970, for what is told to people; no decision rests on it. */
+  readonly now: () => number;
+}
+
+/** What no later try would change. */
+const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["INVALID_REQUEST", "BODY_TOO_LARGE"]);
+
+/** Takes arrivals in, on behalf of all sources. Each is committed, with its line of the journal, before anybody hears that it was. */
+export class TakingIn {
+  private readonly parts: TakingInParts;
+  private ids: IdRange = { next: 0, end: 0 };
+  private wanting: () => void = () => undefined;
+
+  constructor(parts: TakingInParts) {
+    this.parts = parts;
+  }
+
+  /** The ids that can be given from now on. `wanting` is called when they come to an end. */
+  number(ids: IdRange, wanting: () => void): void {
+    this.ids = ids;
+    this.wanting = wanting;
+  }
+
+  /** Never rejects. */
+  async accept(
+    inbound: InboundDefinition,
+    arrival: Arrival,
+    ack: (receipt: Receipt) => Buffer | null,
+    replayOf: string | null = null,
+  ): Promise<Receipt> {
+    const { format = "hl7v2", charset } = inbound;
+    const described = describe(arrival.body, format, charset);
+    const key = replayOf === null ? keyOf(inbound, arrival, described) : undefined;
+    let accepted: Accepted | null = null;
+    const record = () => {
+      const id = this.nextId();
+      const receipt: Accepted = {
+        kind: "accepted",
+        id: String(id),
+        duplicate: false,
+        malformed: described.malformed,
+        ack: null,
+      };
+      accepted = { ...receipt, ack: ack(receipt) };
+      return {
+        line: {
+          id,
+          connection: inbound.name,
+          type: described.type,
+          controlId: described.controlId,
+          ack: accepted.ack,
+          replayOf: replayOf === null ? null : Number(replayOf),
+        },
+        headers: { [carried.id]: String(id) },
+      };
+    };
+    try {
+      const place = await this.parts.queue.enqueueRecorded(
+        {
+          stage: stages.ingress,
+          lane: inbound.name,
+          body: arrival.body,
+          headers: this.headersOf(inbound, arrival, described),
+          ...(key === undefined ? {} : { key }),
+        },
+        record,
+      );
+      if (place.duplicate) return await this.answeredBefore(place, described);
+      return accepted ?? refused("it was given no number", true);
+    } catch (error) {
+      if (error instanceof HoldfastError) return refused(error.message, !lasting.has(error.code));
+      return refused(String(error), true);
+    }
+  }
+
+  private async answeredBefore(
+    place: { readonly lane: number; readonly position: number },
+    { malformed }: Description,
+  ): Promise<Receipt> {
+    const first = await this.parts.book.ackOf(place);
+    return { kind: "accepted", id: first?.id ?? "", duplicate: true, malformed, ack: first?.ack ?? null };
+  }
+
+  private headersOf(inbound: InboundDefinition, arrival: Arrival, { type, controlId, malformed }: Description) {
+    return {
+      ...arrival.headers,
+      [carried.connection]: inbound.name,
+      [carried.format]: inbound.format ?? "hl7v2",
+      [carried.type]: type,
+      [carried.controlId]: controlId,
+      [carried.receivedAt]: String(this.parts.now()),
+      ...(inbound.charset === undefined ? {} : { [carried.charset]: inbound.charset }),
+      ...(malformed === null ? {} : { [carried.malformed]: malformed }),
+    };
+  }
+
+  private nextId(): number {
+    const { next, end } = this.ids;
+    if (next >= end) {
+      this.wanting();
+      throw new HoldfastError("TOO_BUSY", "The journal is opening its next partition: try again.");
+    }
+    this.ids = { next: next + 1, end };
+    // Asked for in good time, so that nobody has to wait for it.
+    if (end - next === Math.min(askAt, end)) this.wanting();
+    return next;
+  }
+}
+
+const askAt = 50_000;
+
+/** A resend has the same control id. What cannot be read has none that could be trusted. */
+function keyOf(
+  inbound: InboundDefinition,
+  { key }: Arrival,
+  { controlId, malformed }: Description,
+): string | undefined {
+  if (inbound.duplicates === "accept") return undefined;
+  const own = key ?? (malformed === null && controlId !== "" ? controlId : undefined);
+  return own === undefined ? undefined : `${inbound.name}/${own}`.slice(0, longestKey);
+}
+
+const longestKey = 500;
+
+function refused(reason: string, retry: boolean): Receipt {
+  return { kind: "refused", reason, retry };
+}

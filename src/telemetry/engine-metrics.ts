@@ -1,0 +1,72 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** What becomes of messages, as it is counted. */
+const statuses = ["received", "unrouted", "filtered", "processed", "sent", "error"] as const;
+type Status = (typeof statuses)[number] | "replayed";
+
+const ackSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** The metrics of the message engine (CONTRACT section 5). The series of a connection exist as soon as it is configured. */
+export class EngineMetrics {
+  private readonly registry: Registry;
+  private readonly prefix: string;
+  private readonly messages: Counter<"connection" | "status">;
+  private readonly acks: Histogram;
+  private names: readonly string[] = [];
+  private isUp: (connection: string) => boolean = () => false;
+
+  constructor(registry: Registry, prefix: string) {
+    this.registry = registry;
+    this.prefix = prefix;
+    this.messages = new Counter({
+      name: `${prefix}engine_messages_total`,
+      help: "What became of messages on this node: those of an inbound, and those that an outbound has sent.",
+      labelNames: ["connection", "status"],
+      registers: [registry],
+    });
+    this.acks = new Histogram({
+      name: `${prefix}engine_ack_seconds`,
+      help: "Time from when a message had arrived to when its answer could be given: after the commit.",
+      buckets: ackSeconds,
+      registers: [registry],
+    });
+    const known = (): readonly string[] => this.names;
+    const isUp = (name: string): boolean => this.isUp(name);
+    new Gauge({
+      name: `${prefix}engine_connection_up`,
+      help: "1 while this node, as the leader, has the connection open; else 0.",
+      labelNames: ["connection"],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const connection of known()) this.set({ connection }, isUp(connection) ? 1 : 0);
+      },
+    });
+  }
+
+  /** Who is up is asked when somebody reads the metrics. */
+  watch(isUp: (connection: string) => boolean): void {
+    this.isUp = isUp;
+  }
+
+  connections(connections: readonly { readonly name: string }[]): void {
+    this.names = connections.map(({ name }) => name);
+    for (const connection of this.names) for (const status of statuses) this.messages.inc({ connection, status }, 0);
+  }
+
+  counted(connection: string, status: Status): void {
+    this.messages.inc({ connection, status });
+  }
+
+  /** Call what it returns when the answer can be given. */
+  startAck(): () => void {
+    return this.acks.startTimer();
+  }
+
+  /** Takes our metrics out of a registry that may serve another node of the process later. */
+  remove(): void {
+    for (const name of ["messages_total", "ack_seconds", "connection_up"]) {
+      this.registry.removeSingleMetric(`${this.prefix}engine_${name}`);
+    }
+  }
+}

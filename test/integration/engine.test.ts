@@ -1,0 +1,217 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { test } from "vitest";
+import { ConfigFiles, type Files } from "../support/config-folder.js";
+import { clusterNode, quick } from "../support/election.js";
+import { startLocalNode } from "../support/local-node.js";
+import { createTestDatabase } from "../support/postgres.js";
+import { adt, codeOf, Receiver, Sender } from "./mllp-scene.js";
+
+/** A port that is free now. The graph names its ports, so 0 will not do. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function feed(inPort: number, outPort: number, more = ""): Files {
+  return {
+    "feed.ts": `
+import { defineHandler, defineInbound, defineOutbound, defineRouter, send } from "holdfast/engine";
+
+export const adtIn = defineInbound({ name: "adt-in", router: "adt", transport: { kind: "mllp", host: "127.0.0.1", port: ${inPort} } });
+export const adt = defineRouter({
+  name: "adt",
+  handlers: ["to-lab"],
+  route: (message) => (message.type === "ADT^A01" ? ["to-lab"] : []),
+});
+export const toLab = defineHandler({
+  name: "to-lab",
+  outbounds: ["lab"],
+  state: ["seen"],
+  handle: (message, { state }) => {
+    const hl7 = message.hl7();
+    const patient = hl7.get("PID-3");
+    if (patient === "nobody") return [];
+    if (patient === "broken") throw new Error("no such ward");
+    const seen = state("seen");
+    const visits = Number(seen.get(patient) ?? 0) + 1;
+    seen.set(patient, visits);
+    return [send("lab", hl7.set("MSH-5", "LAB").set("PID-4", String(visits)))];
+  },
+});
+export const lab = defineOutbound({
+  name: "lab",
+  transport: { kind: "mllp", host: "127.0.0.1", port: ${outPort} },
+  retry: { backoff: "10ms", cap: "50ms" },
+});
+${more}
+`,
+  };
+}
+
+async function startFeed(url: string, nodeId: string, folder: string) {
+  const local = await startLocalNode(clusterNode(url, nodeId, quick));
+  const engine = await local.node.engine.open(folder);
+  const dispose = async (): Promise<void> => await local.node.close();
+  return { ...local, engine, [Symbol.asyncDispose]: dispose };
+}
+
+async function connected(port: number): Promise<Sender> {
+  for (;;) {
+    try {
+      return await Sender.to(port);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+const visit = (controlId: string, patient: string): string => adt(controlId, { rest: `PID|1||${patient}` });
+const fieldsOf = (message: string, segment: string): readonly string[] =>
+  (message.split("\r").find((line) => line.startsWith(segment)) ?? "").split("|");
+
+test.concurrent("a message goes in, through router and handler, and out; and each is acknowledged after its commit", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  await using a = await startFeed(database.url, "a", folder.path);
+  await using sender = await connected(port);
+  expect(codeOf(await sender.ask(visit("1", "77")))).toBe("AA 1");
+  expect(codeOf(await sender.ask(visit("2", "77")))).toBe("AA 2");
+  await expect.poll(() => lab.messages.length).toBe(2);
+  expect(lab.messages.map((message) => fieldsOf(message, "PID")[4])).toEqual(["1", "2"]);
+  expect(fieldsOf(lab.messages[0] ?? "", "MSH")[4]).toBe("LAB");
+
+  // A resend is answered as the first was, and goes nowhere.
+  const again = await sender.ask(visit("2", "77"));
+  expect(codeOf(again)).toBe("AA 2");
+  const page = { limit: 10 };
+  const { book } = a.node.engine;
+  await expect
+    .poll(async () => (await book.search({}, page)).items.map(({ controlId, statuses }) => [controlId, statuses]))
+    .toEqual([
+      ["2", ["processed", "sent"]],
+      ["1", ["processed", "sent"]],
+    ]);
+  expect(lab.messages).toHaveLength(2);
+});
+
+test.concurrent("what is filtered, unrouted, malformed or makes a handler throw has its status, and holds nobody up", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  await using a = await startFeed(database.url, "a", folder.path);
+  await using sender = await connected(port);
+  expect(codeOf(await sender.ask(visit("1", "nobody")))).toBe("AA 1");
+  expect(codeOf(await sender.ask(visit("2", "77").replace("ADT^A01", "ORU^R01")))).toBe("AA 2");
+  expect(codeOf(await sender.ask(visit("3", "broken")))).toBe("AA 3");
+  expect(codeOf(await sender.ask("this is no HL7"))).toMatch(/^AR/);
+  expect(codeOf(await sender.ask(visit("5", "77")))).toBe("AA 5");
+  await expect.poll(() => lab.messages.length).toBe(1);
+  const { book } = a.node.engine;
+  await expect
+    .poll(async () => (await book.search({}, { limit: 10 })).items.map(({ statuses }) => statuses))
+    .toEqual([["processed", "sent"], ["error"], ["error"], ["unrouted"], ["filtered"]]);
+  const letters = await a.engine.queue.deadLetters();
+  expect(letters.map(({ reason }) => reason).toSorted().toReversed()).toEqual([
+    expect.stringMatching(/^malformed: It begins with/),
+    expect.stringMatching(/^handler "to-lab" failed at feed\.ts:\d+:\d+: no such ward$/),
+  ]);
+});
+
+test.concurrent("only the leader listens; a standby takes over with what handlers remember, and in order", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  const a = await startFeed(database.url, "a", folder.path);
+  await using first = await connected(port);
+  expect(codeOf(await first.ask(visit("1", "77")))).toBe("AA 1");
+  await using b = await startFeed(database.url, "b", folder.path);
+  const states = async () => (await b.engine.connections()).map(({ name, state }) => [name, state]);
+  await expect.poll(states).toEqual([
+    ["adt-in", "running"],
+    ["lab", "running"],
+  ]);
+  await a.node.close();
+  await first.closed;
+  await using second = await connected(port);
+  expect(codeOf(await second.ask(visit("2", "77")))).toBe("AA 2");
+  expect(codeOf(await second.ask(visit("1", "77")))).toBe("AA 1");
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "PID")[4])).toEqual(["1", "2"]);
+});
+
+test.concurrent("a connection that was stopped stays so for the next leader, and its messages wait in order", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  const a = await startFeed(database.url, "a", folder.path);
+  await using sender = await connected(port);
+  expect(await a.engine.steering.stop("lab", "tester", "maintenance")).toMatchObject({ state: "stopped" });
+  expect(codeOf(await sender.ask(visit("1", "77")))).toBe("AA 1");
+  expect(codeOf(await sender.ask(visit("2", "77")))).toBe("AA 2");
+  await expect.poll(async () => (await a.engine.queue.depth())["outbound"]).toBe(2);
+  await using b = await startFeed(database.url, "b", folder.path);
+  await a.node.close();
+  await using _second = await connected(port);
+  expect(lab.messages).toEqual([]);
+  expect((await b.engine.connections()).find(({ name }) => name === "lab")).toMatchObject({
+    state: "stopped",
+    reason: "stopped by tester: maintenance",
+  });
+  await b.engine.steering.start("lab");
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "MSH")[9])).toEqual(["1", "2"]);
+  await b.engine.steering.stop("adt-in", "tester", "no more");
+  await expect(Sender.to(port)).rejects.toThrow();
+  await b.engine.steering.start("adt-in");
+  await using third = await connected(port);
+  expect(codeOf(await third.ask(visit("3", "77")))).toBe("AA 3");
+});
+
+test.concurrent("a reload is heard by the other node; a folder that is not sound changes nothing, and is told", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  await using other = await ConfigFiles.write(feed(port, lab.port));
+  await using a = await startFeed(database.url, "a", folder.path);
+  await using sender = await connected(port);
+  await using b = await startFeed(database.url, "b", other.path);
+  const changed = feed(port, lab.port, "")["feed.ts"]?.replace('"LAB"', '"LAB2"') ?? "";
+  await folder.write({ "feed.ts": changed });
+  await other.write({ "feed.ts": "export const nothing = ;" });
+  const report = await a.node.engine.convergence?.reload(false);
+  expect(report).toMatchObject({ dryRun: false, version: 1 });
+  expect(codeOf(await sender.ask(visit("1", "77")))).toBe("AA 1"); // The connection was not interrupted.
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "MSH")[4])).toEqual(["LAB2"]);
+  const configs = async () =>
+    (await a.node.engine.book.configs()).map(({ nodeId, version, error }) => [nodeId, version, error]);
+  await expect.poll(configs).toEqual([
+    ["a", 1, null],
+    ["b", 0, expect.stringContaining("feed.ts")],
+  ]);
+  await other.write({ "feed.ts": changed });
+  await a.node.engine.convergence?.reload(false);
+  await expect.poll(configs).toEqual([
+    ["a", 2, null],
+    ["b", 2, null],
+  ]);
+  expect(b.node.configVersion).toBe(2);
+});
