@@ -55,6 +55,8 @@ const catalogue = {
   FORBIDDEN: { status: 403, exit: 1 },
   /** There is nothing under this name. */
   NOT_FOUND: { status: 404, exit: 1 },
+  /** It was there, and is kept no more. */
+  GONE: { status: 410, exit: 1 },
   /** The request cannot be read: not HTTP, not JSON, a header that is too long. */
   BAD_REQUEST: { status: 400, exit: 2 },
   /** The request can be read, but a field is missing, unknown, or of the wrong kind. */

@@ -9,6 +9,7 @@ import { Engine, type EngineNode } from "./engine.js";
 import { openDestination, openSource } from "./open-transport.js";
 import { ReferenceBuilder } from "./reference-builder.js";
 import { originsOf } from "./reference-origins.js";
+import { Replaying } from "./replay.js";
 
 /** What a node gives to its engine. */
 export interface EngineHost {
@@ -29,6 +30,7 @@ export interface LoadedGraph {
 export interface RunningEngine {
   readonly engine: Engine;
   readonly convergence: Convergence;
+  readonly replaying: Replaying;
 }
 
 const day = 86_400_000;
@@ -61,5 +63,6 @@ export function createEngine(
     historyMs: historyDays === 0 ? null : historyDays * day,
   });
   const apply = async (next: Loaded): Promise<void> => await engine.apply(next);
-  return { engine, convergence: new Convergence({ folder, book, me, log, first: loaded, apply }) };
+  const convergence = new Convergence({ folder, book, me, log, first: loaded, apply });
+  return { engine, convergence, replaying: new Replaying(engine, book) };
 }

@@ -8,6 +8,7 @@ import { EngineMetrics } from "../telemetry/engine-metrics.js";
 import type { Convergence } from "./convergence.js";
 import { createEngine, type LoadedGraph, loadGraph, type RunningEngine } from "./create-engine.js";
 import type { Engine, EngineNode } from "./engine.js";
+import type { Replaying } from "./replay.js";
 
 export interface EngineRoomParts {
   readonly config: Config;
@@ -56,6 +57,10 @@ export class EngineRoom {
 
   get convergence(): Convergence | null {
     return this.running?.convergence ?? null;
+  }
+
+  get replaying(): Replaying | null {
+    return this.running?.replaying ?? null;
   }
 
   /** The version of the configuration that runs here; null where this node has none of its own. */

@@ -25,7 +25,7 @@ import { ReferenceSets } from "./reference-sets.js";
 import { retryRulesOf } from "./retry-rules.js";
 import { SharedState } from "./shared-state.js";
 import { handle, route } from "./steps.js";
-import { TakingIn } from "./taking-in.js";
+import { type Replayed, TakingIn } from "./taking-in.js";
 import type { Arrival, Destination, Receipt, Source } from "./transports/transport.js";
 
 type EngineLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
@@ -128,13 +128,13 @@ export class Engine {
   }
 
   /** Takes a message in as if it had come from outside. */
-  async take(connection: string, arrival: Arrival, replayOf: string | null = null): Promise<Receipt> {
+  async take(connection: string, arrival: Arrival, replay: Replayed | null = null): Promise<Receipt> {
     this.leading();
     const inbound = this.graph.inbounds.get(connection);
     if (inbound === undefined) {
       throw new HoldfastError("NOT_FOUND", `There is no inbound "${connection}" in the configuration.`);
     }
-    return await this.takingIn.accept(inbound, arrival, () => null, replayOf);
+    return await this.takingIn.accept(inbound, arrival, () => null, replay);
   }
 
   /** On a node that does not lead: what handlers remember and the reference sets, so that a promotion finds them here. */

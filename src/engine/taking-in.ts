@@ -13,6 +13,12 @@ export interface TakingInParts {
   readonly now: () => number;
 }
 
+/** Which message is taken in again, and for which outbound alone. */
+export interface Replayed {
+  readonly of: string;
+  readonly only: string | null;
+}
+
 /** What no later try would change. */
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["INVALID_REQUEST", "BODY_TOO_LARGE"]);
 
@@ -37,11 +43,11 @@ export class TakingIn {
     inbound: InboundDefinition,
     arrival: Arrival,
     ack: (receipt: Receipt) => Buffer | null,
-    replayOf: string | null = null,
+    replay: Replayed | null = null,
   ): Promise<Receipt> {
     const { format = "hl7v2", charset } = inbound;
     const described = describe(arrival.body, format, charset);
-    const key = replayOf === null ? keyOf(inbound, arrival, described) : undefined;
+    const key = replay === null ? keyOf(inbound, arrival, described) : undefined;
     let accepted: Accepted | null = null;
     const record = () => {
       const id = this.nextId();
@@ -60,7 +66,7 @@ export class TakingIn {
           type: described.type,
           controlId: described.controlId,
           ack: accepted.ack,
-          replayOf: replayOf === null ? null : Number(replayOf),
+          replayOf: replay === null ? null : Number(replay.of),
         },
         headers: { [carried.id]: String(id) },
       };
@@ -71,7 +77,7 @@ export class TakingIn {
           stage: stages.ingress,
           lane: inbound.name,
           body: arrival.body,
-          headers: this.headersOf(inbound, arrival, described),
+          headers: { ...this.headersOf(inbound, arrival, described), ...onlyTo(replay) },
           ...(key === undefined ? {} : { key }),
         },
         record,
@@ -94,7 +100,7 @@ export class TakingIn {
 
   private headersOf(inbound: InboundDefinition, arrival: Arrival, { type, controlId, malformed }: Description) {
     return {
-      ...arrival.headers,
+      ...outsidersOf(arrival),
       [carried.connection]: inbound.name,
       [carried.format]: inbound.format ?? "hl7v2",
       [carried.type]: type,
@@ -119,6 +125,17 @@ export class TakingIn {
 }
 
 const askAt = 50_000;
+
+const ours: ReadonlySet<string> = new Set(Object.values(carried));
+
+/** Nobody outside sets what only the engine may. */
+function outsidersOf({ headers = {} }: Arrival): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ours.has(name.toLowerCase())));
+}
+
+function onlyTo(replay: Replayed | null): Readonly<Record<string, string>> {
+  return replay === null || replay.only === null ? {} : { [carried.only]: replay.only };
+}
 
 /** A resend has the same control id. What cannot be read has none that could be trusted. */
 function keyOf(

@@ -123,10 +123,52 @@ test.concurrent("what is filtered, unrouted, malformed or makes a handler throw 
     .poll(async () => (await book.search({}, { limit: 10 })).items.map(({ statuses }) => statuses))
     .toEqual([["processed", "sent"], ["error"], ["error"], ["unrouted"], ["filtered"]]);
   const letters = await a.engine.queue.deadLetters();
-  expect(letters.map(({ reason }) => reason).toSorted().toReversed()).toEqual([
+  expect(
+    letters
+      .map(({ reason }) => reason)
+      .toSorted()
+      .toReversed(),
+  ).toEqual([
     expect.stringMatching(/^malformed: It begins with/),
     expect.stringMatching(/^handler "to-lab" failed at feed\.ts:\d+:\d+: no such ward$/),
   ]);
+});
+
+test.concurrent("a message can be replayed as it came, edited, or to one destination; a replay is a message of its own", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  await using a = await startFeed(database.url, "a", folder.path);
+  await using sender = await connected(port);
+  expect(codeOf(await sender.ask(visit("1", "77")))).toBe("AA 1");
+  await expect.poll(() => lab.messages.length).toBe(1);
+  const { replaying, book } = a.node.engine;
+  expect(await replaying?.replay("1", {})).toEqual({ id: "2", replayOf: "1" });
+  await replaying?.replay("1", { to: "lab", body: Buffer.from(visit("9", "88")) });
+  await expect
+    .poll(() => lab.messages.map((message) => [fieldsOf(message, "MSH")[9], fieldsOf(message, "PID")[3]]))
+    .toEqual([
+      ["1", "77"],
+      ["1", "77"],
+      ["9", "88"],
+    ]);
+  expect((await book.search({}, { limit: 10 })).items.map(({ id, replayOf }) => [id, replayOf])).toEqual([
+    ["3", "1"],
+    ["2", "1"],
+    ["1", null],
+  ]);
+  const ids = (await replaying?.matching({ connection: "adt-in" }, 10)) ?? [];
+  expect(ids).toEqual(["3", "2", "1"]);
+  expect(await replaying?.replayAll(ids, "lab")).toEqual([
+    { id: "4", replayOf: "1" },
+    { id: "5", replayOf: "2" },
+    { id: "6", replayOf: "3" },
+  ]);
+  await expect(replaying?.replay("99", {})).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(replaying?.replay("1", { to: "nowhere" })).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
 test.concurrent("only the leader listens; a standby takes over with what handlers remember, and in order", async ({
