@@ -5,7 +5,7 @@ import type { WatchRules } from "./folder-watch.js";
 
 /** How a folder is polled, as a config module writes it. */
 export interface PollingOptions {
-  /** "1s" by default. */
+  /** "1s" by default; "10s" on a server. */
   readonly every?: WrittenDuration | undefined;
   /** Which files are taken, like "*.hl7"; all but hidden ones by default. */
   readonly pattern?: string | undefined;
@@ -49,11 +49,11 @@ export const pollingFields = [
   "split",
 ] satisfies (keyof PollingOptions)[];
 
-export function readPolling(fields: Fields): PollingSettings {
+export function readPolling(fields: Fields, every = "1s"): PollingSettings {
   const plainName = /^[^/\0\r\n]+$/;
   const folderName = /^[^\0\r\n]+$/;
   const settings: PollingSettings = {
-    everyMs: fields.duration("every", "1s", 10),
+    everyMs: fields.duration("every", every, 10),
     pattern: fields.matching("pattern", "*", plainName, 'a pattern of file names like "*.hl7", without "/"'),
     order: fields.oneOf("order", ["name", "age"] as const, "name"),
     settledPolls: fields.whole("settledPolls", 2, { min: 0, max: 1_000 }),
