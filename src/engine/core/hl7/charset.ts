@@ -24,9 +24,22 @@ const encoder = new TextEncoder();
 
 export const utf8: Charset = {
   name: "UTF-8",
-  decode: (bytes) => decoder.decode(bytes),
+  decode: (bytes) => shortAscii(bytes) ?? decoder.decode(bytes),
   encode: (text) => encoder.encode(text),
 };
+
+const longestShort = 24;
+
+/** Most values are short and ASCII, and a call of the decoder costs more than they do. */
+function shortAscii(bytes: Uint8Array): string | null {
+  if (bytes.length > longestShort) return null;
+  let text = "";
+  for (const byte of bytes) {
+    if (byte >= 0x80) return null;
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
 
 export const scannable = (charset: Charset, bytes: Uint8Array): Uint8Array => charset.shield?.(bytes) ?? bytes;
 

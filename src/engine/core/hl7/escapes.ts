@@ -1,5 +1,6 @@
 import type { Charset } from "./charset.js";
 import type { Separators } from "./separators.js";
+import { TextBuilder } from "./text-builder.js";
 
 /** What stands between two escape characters for each separator. */
 const letters = {
@@ -23,23 +24,32 @@ const keptSequence = /^(?:H|N|P|\.[a-z]{2}[+-]?\d{0,4}|C[0-9A-Fa-f]{4}|M[0-9A-Fa
 export function unescapeText(written: string, separators: Separators, charset: Charset): string {
   const mark = separators.escape;
   if (mark === "" || !written.includes(mark)) return written;
-  const parts: string[] = [];
+  const built = new TextBuilder();
+  let from = 0;
   let at = 0;
   for (;;) {
     const begin = written.indexOf(mark, at);
     const end = begin < 0 ? -1 : written.indexOf(mark, begin + 1);
-    if (end < 0) return parts.join("") + written.slice(at);
+    if (end < 0) break;
     const sequence = written.slice(begin + 1, end);
     const text = textOf(sequence, separators, charset);
-    const isSequence = text !== null || sequence.startsWith("Z") || keptSequence.test(sequence);
-    // An escape character that nobody escaped: the next one may begin a sequence.
-    const next = isSequence ? end + 1 : begin + 1;
-    parts.push(written.slice(at, begin), text ?? written.slice(begin, next));
-    at = next;
+    if (text !== null) {
+      built.add(written.slice(from, begin));
+      built.add(text);
+      from = end + 1;
+    }
+    // An escape character that nobody escaped is passed over alone: the next one may begin a sequence.
+    at = text !== null || isKept(sequence) ? end + 1 : begin + 1;
   }
+  built.add(written.slice(from));
+  return built.text();
 }
 
+const isKept = (sequence: string): boolean =>
+  sequence !== "" && (sequence.startsWith("Z") || keptSequence.test(sequence));
+
 function textOf(sequence: string, separators: Separators, charset: Charset): string | null {
+  if (sequence === "") return null;
   if (sequence === ".br") return "\n";
   if (sequence.startsWith("X")) {
     const bytes = bytesOfHex(sequence.slice(1));
@@ -76,17 +86,19 @@ export type Escaped =
 /** How a text is written so that no separator, line end or frame character stands in it. */
 export function escapeText(text: string, separators: Separators): Escaped {
   const sequences = sequencesOf(separators);
-  const parts: string[] = [];
+  const built = new TextBuilder();
   let from = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     const sequence = code < sequences.length ? sequences[code] : undefined;
     if (sequence === undefined) continue;
     if (separators.escape === "") return { kind: "inexpressible", character: text.charAt(at) };
-    parts.push(text.slice(from, at), separators.escape, sequence, separators.escape);
+    built.add(text.slice(from, at));
+    built.add(sequence);
     from = at + 1;
   }
-  return { kind: "escaped", written: from === 0 ? text : parts.join("") + text.slice(from) };
+  built.add(text.slice(from));
+  return { kind: "escaped", written: built.text() };
 }
 
 const tab = 0x09;
@@ -97,15 +109,16 @@ const knownSequences = new WeakMap<Separators, readonly (string | undefined)[]>(
 function sequencesOf(separators: Separators): readonly (string | undefined)[] {
   const known = knownSequences.get(separators);
   if (known !== undefined) return known;
+  const marked = (sequence: string): string => `${separators.escape}${sequence}${separators.escape}`;
   const sequences = Array.from<string | undefined>({ length: 0x80 });
   for (let code = 0; code < 0x20; code++) {
-    if (code !== tab) sequences[code] = `X${code.toString(16).toUpperCase().padStart(2, "0")}`;
+    if (code !== tab) sequences[code] = marked(`X${code.toString(16).toUpperCase().padStart(2, "0")}`);
   }
   // A full stop that separates something must not stand in a sequence.
-  if (!Object.values(separators).includes(".")) sequences[lineFeed] = ".br";
+  if (!Object.values(separators).includes(".")) sequences[lineFeed] = marked(".br");
   for (const name of separatorNames) {
     const separator: string = separators[name];
-    if (separator !== "") sequences[separator.charCodeAt(0)] = letters[name];
+    if (separator !== "") sequences[separator.charCodeAt(0)] = marked(letters[name]);
   }
   knownSequences.set(separators, sequences);
   return sequences;

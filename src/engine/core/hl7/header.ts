@@ -84,17 +84,14 @@ function noHeader(bytes: Uint8Array, begin: number): string {
 }
 
 export function headerOf(line: Uint8Array, separators: Separators, charsetOf: CharsetChoice): Hl7Header {
-  const asBytes = fieldsOf(line, line, separators);
-  const charset = charsetOf(declaredBy(asBytes, separators));
-  // A character of several bytes may hold the byte of a separator; which charset it is stands behind it.
-  const fields = charset.shield === undefined ? asBytes : fieldsOf(line, charset.shield(line), separators);
+  const { fields, charset } = splitHeader(line, separators, charsetOf);
   const text = (number: number): string => textOf(fields[number] ?? noBytes, charset);
   const firstPart = (number: number): string => parts(text(number), separators.component)[0] ?? "";
   return {
     separators,
     type: parts(text(9), separators.component).slice(0, 2).join("^"),
     controlId: text(10),
-    charset: declaredBy(fields, separators),
+    charset: declaredBy(fields[lastField], separators),
     sendingApplication: text(3),
     sendingFacility: text(4),
     receivingApplication: text(5),
@@ -112,10 +109,32 @@ function textOf(bytes: Uint8Array, charset: Charset): string {
   return fitsCharset(charset, bytes) ? charset.decode(bytes) : byteText(bytes);
 }
 
-function fieldsOf(line: Uint8Array, scan: Uint8Array, separators: Separators): readonly Uint8Array[] {
+const mostFalseSeparators = 8;
+
+/**
+ * A character of several bytes may hold the byte of a separator, and which charset it is stands in MSH-18, behind it. So where
+ * plain splitting finds no such charset, those are tried that stand further on: the right one finds itself in its place.
+ */
+function splitHeader(
+  line: Uint8Array,
+  separators: Separators,
+  charsetOf: CharsetChoice,
+): { readonly fields: readonly Uint8Array[]; readonly charset: Charset } {
+  const plain = fieldsOf(line, line, separators, lastField + mostFalseSeparators);
+  for (const field of plain.slice(lastField)) {
+    const charset = charsetOf(declaredBy(field, separators));
+    if (charset.shield === undefined || charset.standsInFor !== undefined) continue;
+    const fields = fieldsOf(line, charset.shield(line), separators, lastField);
+    const declared = charsetOf(declaredBy(fields[lastField], separators));
+    if (declared.name === charset.name) return { fields, charset };
+  }
+  return { fields: plain.slice(0, lastField + 1), charset: charsetOf(declaredBy(plain[lastField], separators)) };
+}
+
+function fieldsOf(line: Uint8Array, scan: Uint8Array, separators: Separators, last: number): readonly Uint8Array[] {
   const separator = separators.field.charCodeAt(0);
   const fields = [line.subarray(0, 3), line.subarray(3, 4)];
-  for (let from = 4; from <= line.length && fields.length <= lastField; ) {
+  for (let from = 4; from <= line.length && fields.length <= last; ) {
     const at = scan.indexOf(separator, from);
     const to = at < 0 ? line.length : at;
     fields.push(line.subarray(from, to));
@@ -124,8 +143,8 @@ function fieldsOf(line: Uint8Array, scan: Uint8Array, separators: Separators): r
   return fields;
 }
 
-function declaredBy(fields: readonly Uint8Array[], { repetition }: Separators): string {
-  return parts(byteText(fields[18] ?? noBytes), repetition).join("~");
+function declaredBy(field: Uint8Array | undefined, { repetition }: Separators): string {
+  return parts(byteText(field ?? noBytes), repetition).join("~");
 }
 
 const parts = (text: string, separator: string): readonly string[] =>

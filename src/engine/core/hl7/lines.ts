@@ -1,4 +1,4 @@
-import { carriageReturn, lineFeed } from "./bytes.js";
+import { carriageReturn, lineFeed, noBytes } from "./bytes.js";
 
 /** A segment's bytes and what ends it, both as they came. */
 export interface Line {
@@ -20,14 +20,25 @@ export function splitLines(bytes: Uint8Array): readonly Line[] {
   let from = 0;
   while (from < bytes.length) {
     const at = Math.min(nextReturn, nextFeed);
-    const isPair = at === nextReturn && bytes[at + 1] === lineFeed;
-    const to = Math.min(at + (isPair ? 2 : 1), bytes.length);
-    lines.push({ body: bytes.subarray(from, at), end: bytes.subarray(at, to) });
-    from = to;
+    const end = endAt(bytes, at);
+    lines.push({ body: at === from ? noBytes : bytes.subarray(from, at), end });
+    from = at + end.length;
     if (nextReturn < from) nextReturn = nextOf(bytes, carriageReturn, from);
     if (nextFeed < from) nextFeed = nextOf(bytes, lineFeed, from);
   }
   return lines;
+}
+
+const ends = {
+  return: Uint8Array.of(carriageReturn),
+  feed: Uint8Array.of(lineFeed),
+  both: Uint8Array.of(carriageReturn, lineFeed),
+};
+
+function endAt(bytes: Uint8Array, at: number): Uint8Array {
+  if (at >= bytes.length) return noBytes;
+  if (bytes[at] === lineFeed) return ends.feed;
+  return bytes[at + 1] === lineFeed ? ends.both : ends.return;
 }
 
 function nextOf(bytes: Uint8Array, byte: number, from: number): number {

@@ -101,9 +101,8 @@ export class Hl7Message {
     const parsed = parsePath(path);
     checkChangeable(parsed.segment, parsed.place, { isRaw: false });
     if (value === null) return this.#replaced(parsed, null);
-    const bytes = valueBytes(value, this.#list.syntax, path);
-    const isThere = this.#list.lineOf(parsed) !== null && this.get(path) === value;
-    return isThere ? this : this.#replaced(parsed, bytes);
+    if (this.#list.segmentAt(parsed)?.getAt(parsed.place) === value) return this;
+    return this.#replaced(parsed, valueBytes(value, this.#list.syntax, path));
   }
 
   /** As `set`, with what is written as it is: it may hold escape sequences, and separators of what lies below the path. */

@@ -66,6 +66,8 @@ export class Hl7Segment {
     const repetitions = spansAt(this.scan, stepsTo(named, this.name, separators, { everyRepetition: true }));
     const [, , ...deeper] = stepsTo(place, this.name, separators, { everyRepetition: true });
     return repetitions.map(({ from, to }) => {
+      if (from === to) return "";
+      if (deeper.length === 0) return this.#unescaped(this.#bytes.subarray(from, to));
       const [span] = spansAt(this.scan.subarray(from, to), deeper);
       return span === undefined ? "" : this.#unescaped(this.#bytes.subarray(from + span.from, from + span.to));
     });

@@ -1,4 +1,4 @@
-import { beginsWith, byteText, carriageReturn, lineFeed } from "./bytes.js";
+import { beginsWith, byteText } from "./bytes.js";
 
 /** One ASCII character each. "" is one that the message does not have: nothing is split by it. */
 export interface Separators {
@@ -56,11 +56,16 @@ function malformed(reason: string): SeparatorsRead {
   return { kind: "malformed", reason };
 }
 
-/** Letters and digits would be found within values, and other bytes than ASCII within characters. */
+/**
+ * Letters, digits and quotes would be found within values, other bytes than ASCII within characters; the rest ends lines (CR, LF),
+ * frames (VT, FS) or texts, or announces charsets (ESC).
+ */
 function maySeparate(byte: number): boolean {
-  if (byte === 0 || byte >= 0x7f || byte === carriageReturn || byte === lineFeed || byte === 0x20) return false;
-  return !/[A-Za-z0-9"]/.test(String.fromCharCode(byte));
+  return byte > 0x20 && byte < 0x7f ? !/[A-Za-z0-9"]/.test(String.fromCharCode(byte)) : otherSeparators.includes(byte);
 }
+
+/** Tab, and what ASCII has for the purpose: group, record and unit separator. */
+const otherSeparators: readonly number[] = [0x09, 0x1d, 0x1e, 0x1f];
 
 const shown = (bytes: Uint8Array): string => (bytes.length === 0 ? "missing" : JSON.stringify(byteText(bytes)));
 
@@ -69,7 +74,7 @@ export const statesSeparators = (name: string): boolean => name === "MSH" || nam
 
 /** The name of the segment that a line holds; null where it begins with none. */
 export function segmentName(line: Uint8Array, separators: Separators): string | null {
-  if (line.length > 3 && !beginsWith(line, separators.field, 3)) return null;
+  if (line.length < 3 || (line.length > 3 && !beginsWith(line, separators.field, 3))) return null;
   const name = byteText(line.subarray(0, 3));
   return /^[A-Z][A-Z0-9]{2}$/.test(name) ? name : null;
 }
