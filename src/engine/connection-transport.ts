@@ -7,9 +7,9 @@ import type {
 } from "./transport-options.js";
 import type { FileInboundOptions } from "./transports/file/file-inbound-settings.js";
 import type { FileOutboundOptions } from "./transports/file/file-outbound-settings.js";
-import type { PollingOptions, WritingOptions } from "./transports/file/folder-settings.js";
 import type { HttpInboundOptions } from "./transports/http/http-inbound-settings.js";
 import type { HttpOutboundOptions } from "./transports/http/http-outbound-settings.js";
+import type { SftpInboundOptions, SftpOutboundOptions } from "./transports/sftp/sftp-settings.js";
 
 /**
  * How a connection speaks to the outside, as a config module writes it: plain data whose `kind` says which fields there are.
@@ -30,22 +30,6 @@ export type OutboundTransport =
   | FileOutboundOptions
   | SftpOutboundOptions
   | DatabaseOutboundOptions;
-
-/** Where an SFTP folder is, and who asks. */
-interface SftpPlace {
-  readonly host: string;
-  readonly port?: number | undefined;
-  readonly username: string;
-  readonly folder: string;
-}
-
-export interface SftpInboundOptions extends SftpPlace, PollingOptions {
-  readonly kind: "sftp";
-}
-
-export interface SftpOutboundOptions extends SftpPlace, WritingOptions {
-  readonly kind: "sftp";
-}
 
 export interface DatabaseInboundOptions {
   readonly kind: "database";

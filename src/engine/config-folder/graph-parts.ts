@@ -22,7 +22,7 @@ export function graphPartOf({ definition, file }: PlacedDefinition): GraphPart {
 type Transport = Extract<PlacedDefinition["definition"], { readonly transport: unknown }>["transport"];
 
 /** Only places where an outbound and an inbound can meet without anything between them. */
-export function placeOf(transport: Transport): Place | null {
+function placeOf(transport: Transport): Place | null {
   switch (transport.kind) {
     case "mllp":
     case "tcp":

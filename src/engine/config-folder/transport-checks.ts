@@ -4,6 +4,7 @@ import { checkFileOutbound } from "../transports/file/file-outbound-settings.js"
 import { checkHttpInbound } from "../transports/http/http-inbound-settings.js";
 import { checkHttpOutbound } from "../transports/http/http-outbound-settings.js";
 import { checkMllpInbound, checkMllpOutbound } from "../transports/mllp/mllp-settings.js";
+import { checkSftpInbound, checkSftpOutbound } from "../transports/sftp/sftp-settings.js";
 import { checkTcpInbound, checkTcpOutbound } from "../transports/tcp/tcp-settings.js";
 import type { Checked, Problem } from "../transports/transport.js";
 
@@ -15,7 +16,7 @@ const inbounds: Readonly<Record<InboundTransport["kind"], Check>> = {
   tcp: checkTcpInbound,
   http: checkHttpInbound,
   file: checkFileInbound,
-  sftp: sound,
+  sftp: checkSftpInbound,
   database: sound,
 };
 
@@ -24,7 +25,7 @@ const outbounds: Readonly<Record<OutboundTransport["kind"], Check>> = {
   tcp: checkTcpOutbound,
   http: checkHttpOutbound,
   file: checkFileOutbound,
-  sftp: sound,
+  sftp: checkSftpOutbound,
   database: sound,
 };
 
