@@ -29,7 +29,7 @@ export type HandlerResult =
 export type RunnableHandler = Handler | IsolatedHandler;
 
 /** A handler of the message engine: what it has to tell is written with the commit that finishes its message. */
-export type JournalingHandler = (message: Message, context: HandlerContext) => Promise<Journaled>;
+export type JournalingHandler = (...given: Parameters<Handler>) => Promise<Journaled | Awaited<ReturnType<Handler>>>;
 
 /** What such a handler returns. A class, so that no other handler returns it by mistake. */
 export class Journaled {

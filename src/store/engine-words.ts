@@ -111,17 +111,14 @@ function kindOf(body: Buffer): "ascii" | "unicode" | "binary" {
 
 function asciiWords(body: Buffer): number[] {
   const words: number[] = [];
-  let hash = new WordHash();
+  const hash = new WordHash();
   for (const byte of body) {
     const isDigit = byte >= 0x30 && byte <= 0x39;
     const letter = byte | 0x20;
     if (isDigit || (letter >= 0x61 && letter <= 0x7a)) hash.add(isDigit ? byte : letter);
-    else if (hash.length > 0) {
-      words.push(hash.value);
-      hash = new WordHash();
-    }
+    else if (hash.length > 0) words.push(hash.take());
   }
-  if (hash.length > 0) words.push(hash.value);
+  if (hash.length > 0) words.push(hash.take());
   return words;
 }
 
@@ -145,14 +142,17 @@ function unicodeWords(body: Buffer): number[] {
 function hashOf(bytes: Buffer): number {
   const hash = new WordHash();
   for (const byte of bytes) hash.add(byte);
-  return hash.value;
+  return hash.take();
 }
+
+const firstOne = 0x811c9dc5;
+const firstOther = 0x9747b28c;
 
 /** Two hashes that know nothing of each other: one of 32 bits, and one that the bucket is taken from. */
 class WordHash {
   length = 0;
-  private one = 0x811c9dc5;
-  private other = 0x9747b28c;
+  private one = firstOne;
+  private other = firstOther;
 
   add(byte: number): void {
     this.length += 1;
@@ -160,8 +160,13 @@ class WordHash {
     this.other = Math.imul((this.other ^ byte) + (this.other << 5), 0x5bd1e995);
   }
 
-  get value(): number {
-    return (mixed(this.other) % bucketCount) * hashes + mixed(this.one);
+  /** The hash, and begins anew. */
+  take(): number {
+    const value = (mixed(this.other) % bucketCount) * hashes + mixed(this.one);
+    this.length = 0;
+    this.one = firstOne;
+    this.other = firstOther;
+    return value;
   }
 }
 

@@ -106,9 +106,15 @@ export class EngineLeader {
     return { queue: engineQueue, segment: this.segment, messages, waking: [] };
   }
 
-  /** The ids of what is found, newest first. */
+  /** The ids of all that is found, newest first, however many pages it comes in. */
   async found(filter: MessageFilter, limit = 100): Promise<readonly string[]> {
-    return (await this.book.search(filter, { limit })).items.map(({ id }) => id);
+    const ids: string[] = [];
+    for (let next: string | null | undefined; next !== null; ) {
+      const page = await this.book.search(filter, { limit, ...(next === undefined ? {} : { before: next }) });
+      ids.push(...page.items.map(({ id }) => id));
+      next = page.next;
+    }
+    return ids;
   }
 
   async statuses(id: string): Promise<readonly MessageStatus[] | undefined> {

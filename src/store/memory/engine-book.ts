@@ -99,10 +99,9 @@ export class MemoryEngineBook implements EngineBook {
   async indexWords(fence: FenceToken, limit: number): Promise<number> {
     const { engine } = this.shared;
     return await this.write(fence, () => {
-      const next = [...engine.messages.keys()].filter((id) => id > engine.indexedUpTo).slice(0, limit);
-      if (next.length < limit) return 0;
-      engine.indexedUpTo = next.at(-1) ?? 0;
-      return next.length;
+      const run = engine.nextToIndex(limit);
+      engine.indexedUpTo = run.at(-1) ?? engine.indexedUpTo;
+      return run.length;
     });
   }
 

@@ -70,6 +70,15 @@ export class MemoryEngineTables {
     return held.length;
   }
 
+  /** So many, or what is left of a partition that is closed; none where there are too few yet. */
+  nextToIndex(limit: number): readonly number[] {
+    const left = [...this.messages.keys()].filter((id) => id > this.indexedUpTo);
+    const [first = 0] = left;
+    const end = this.partitions.find(({ firstId }) => firstId > first)?.firstId;
+    const run = left.filter((id) => id < (end ?? Number.POSITIVE_INFINITY)).slice(0, limit);
+    return run.length >= limit || end !== undefined ? run : [];
+  }
+
   /** Throws where the lines cannot be written, before anything has been. False where they are there already. */
   areNew(lines: readonly ReceivedLine[]): boolean {
     const { firstId, end } = this.room();

@@ -15,7 +15,9 @@ const firstWindow = 2_048;
 const mostWindow = 500_000;
 /** How many runs of the word index are looked into at a time. */
 const firstRuns = 8;
-const mostRuns = 512;
+const mostRuns = 128;
+/** So many are asked for by their ids. */
+const mostNamed = 1_024;
 /** How many messages that are not in the index yet are looked through at a time. */
 const directly = 1_024;
 /** Of a lane that waits, the newest so many are looked through. */
@@ -164,7 +166,10 @@ export class EngineSearch {
 
   private async fitting(ids: readonly number[], condition: Condition): Promise<readonly number[]> {
     if (ids.length === 0 || condition.texts.length === 0) return ids;
-    return await this.within("e.id = any ($1::bigint[])", [ids, 0], condition);
+    if (ids.length <= mostNamed) return await this.within("e.id = any ($1::bigint[])", [ids, 0], condition);
+    // Many are compared here, with all that fit between the first and the last.
+    const fit = new Set(await this.within("e.id between $1 and $2", [ids.at(-1), ids[0]], condition));
+    return ids.filter((id) => fit.has(id));
   }
 
   /** What waits in a stage, by what the queue holds: lanes in which nothing waits cost nothing. */
