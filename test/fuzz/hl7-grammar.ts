@@ -115,6 +115,6 @@ function many(random: Random, most: number, make: () => string): readonly string
 
 /** A text that somebody might want to set: anything, and mostly what has to be escaped. */
 export function writeValue(random: Random, separators: string): string {
-  const pieces = [...separators, "\r", "\n", "\0", "\u000b", "\u001c", "\u001b", "E", "X0D", ".br", ...words];
+  const pieces = [...separators.split(""), "\r", "\n", "\0", "\u000b", "\u001c", "\u001b", "E", "X0D", ".br", ...words];
   return many(random, 6, () => random.pick(pieces)).join("");
 }

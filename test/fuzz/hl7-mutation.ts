@@ -10,7 +10,7 @@ function inserted(bytes: Buffer, at: number, added: Buffer): Buffer {
 
 /** Where one of the separators stands; -1 where none does. */
 function placeOfSeparator(bytes: Buffer, random: Random, separators: string): number {
-  return bytes.indexOf(random.pick([...separators, "\r", "\n"]), somewhere(bytes, random));
+  return bytes.indexOf(random.pick([...separators.split(""), "\r", "\n"]), somewhere(bytes, random));
 }
 
 /** Bytes that no text should hold: of broken UTF-8, of frames, of nothing. */
@@ -36,7 +36,7 @@ const mutations: readonly Mutation[] = [
   },
   (bytes, random, separators) => {
     const at = placeOfSeparator(bytes, random, separators);
-    const other = Buffer.from(random.pick([...separators, "\r", "\n", "X", "\r\n"]));
+    const other = Buffer.from(random.pick([...separators.split(""), "\r", "\n", "X", "\r\n"]));
     return at < 0 ? bytes : Buffer.concat([bytes.subarray(0, at), other, bytes.subarray(at + 1)]);
   },
   (bytes, random) => inserted(bytes, somewhere(bytes, random), Buffer.from(random.pick(oddBytes))),
