@@ -30,9 +30,18 @@ export async function deliver(message: Message, context: HandlerContext, parts: 
   const name = connectionOf(message.lane);
   const outbound = parts.graph().outbounds.get(name);
   if (outbound === undefined) throw new Hopeless(`connection "${name}" left the configuration`);
-  const destination = parts.outbounds.destinationOf(outbound, message.lane);
-  const guard = { mayWrite: (): void => parts.gate.ensureEpoch(message.epoch) };
-  const outcome = await destination.send(deliveryOf(message), guard, context.signal);
+  const { outbounds, gate } = parts;
+  const { lane, position } = message;
+  if (outbounds.hasArrived(lane, position)) return done(message, { attempt: message.attempt, arrived: "before" });
+  if (message.interrupted && outbound.unconfirmed === "stop" && outbounds.isNewQuestion(lane, position)) {
+    const reason = "its leader went down while it was being sent";
+    return judge(message, { kind: "unconfirmed", reason }, outbound, parts);
+  }
+  const destination = outbounds.destinationOf(outbound, lane);
+  const guard = { mayWrite: (): void => gate.ensureEpoch(message.epoch) };
+  const outcome = await outbounds.send(lane, position, async () => {
+    return await destination.send(deliveryOf(message), guard, context.signal);
+  });
   return judge(message, outcome, outbound, parts);
 }
 

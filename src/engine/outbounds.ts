@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { OutboundDefinition } from "./definition.js";
-import type { Destination, DestinationState } from "./transports/transport.js";
+import type { DeliveryOutcome, Destination, DestinationState } from "./transports/transport.js";
 
 interface Open {
   readonly transport: OutboundDefinition["transport"];
@@ -11,6 +11,10 @@ interface Open {
 export class Outbounds {
   private readonly open: (outbound: OutboundDefinition) => Destination;
   private readonly byLane = new Map<string, Open>();
+  private readonly sending = new Map<string, Promise<unknown>>();
+  /** The last position of each lane that has arrived, whether or not the database knows it yet. */
+  private readonly arrived = new Map<string, number>();
+  private readonly questioned = new Map<string, number>();
 
   constructor(open: (outbound: OutboundDefinition) => Destination) {
     this.open = open;
@@ -30,8 +34,35 @@ export class Outbounds {
     return destination;
   }
 
+  /** What has arrived is not sent again in the same term, also where the term lost track of what it had settled. */
+  hasArrived(lane: string, position: number): boolean {
+    return position <= (this.arrived.get(lane) ?? 0);
+  }
+
+  /** True the first time: somebody is asked whether it goes out again, and whoever then starts the connection has decided. */
+  isNewQuestion(lane: string, position: number): boolean {
+    const isNew = this.questioned.get(lane) !== position;
+    this.questioned.set(lane, position);
+    return isNew;
+  }
+
+  /** One at a time for each lane. */
+  async send(lane: string, position: number, send: () => Promise<DeliveryOutcome>): Promise<DeliveryOutcome> {
+    const sent = send();
+    this.sending.set(lane, sent);
+    try {
+      const outcome = await sent;
+      if (outcome.kind === "delivered") this.arrived.set(lane, position);
+      return outcome;
+    } finally {
+      if (this.sending.get(lane) === sent) this.sending.delete(lane);
+    }
+  }
+
+  /** What is being sent is waited for: cut off, nobody would know whether it arrived. */
   async close(name: string): Promise<void> {
     const closing = this.ofOutbound(name);
+    await Promise.allSettled(closing.map(async ([lane]) => await this.sending.get(lane)));
     for (const [lane] of closing) this.byLane.delete(lane);
     await Promise.all(closing.map(async ([, { destination }]) => await destination.close()));
   }

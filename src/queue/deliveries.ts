@@ -275,6 +275,7 @@ export class Deliveries {
       headers: headersOf(stored),
       body: stored.body,
       attempt,
+      interrupted: lane.reclaims > 0 && stored.position === lane.done + 1,
       epoch: this.parts.fence.epoch,
       at: new Date(stored.at),
     };

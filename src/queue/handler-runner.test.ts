@@ -14,6 +14,7 @@ const message: Message = {
   headers: {},
   body: Buffer.from("a body that nobody may see"),
   attempt: 1,
+  interrupted: false,
   epoch: 7n,
   at: new Date(0),
 };

@@ -29,6 +29,8 @@ export interface Message {
   readonly body: Buffer;
   /** 1 for the first. */
   readonly attempt: number;
+  /** A leader went down with it, and may have handled it: that attempt does not count. */
+  readonly interrupted: boolean;
   readonly epoch: bigint;
   /** When it was taken in, by the database's clock. */
   readonly at: Date;

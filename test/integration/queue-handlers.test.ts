@@ -53,6 +53,7 @@ function run(handler: WorkerHandler, deed: string, options: Partial<RunOptions> 
     // A view of a larger store, as a driver hands out.
     body: Buffer.concat([Buffer.from(deed), Buffer.alloc(50_000)]).subarray(0, Buffer.byteLength(deed)),
     attempt: 1,
+    interrupted: false,
     epoch: 7n,
     at: new Date(0),
   };
