@@ -278,6 +278,11 @@ describe("a config folder that cannot be loaded", () => {
       [/^a\.ts: the module cannot be loaded: .*code: 7/],
     ],
     [
+      "exports that throw when they are looked at",
+      { "a.cjs": `Object.defineProperty(exports, "a", { enumerable: true, get() { throw new Error("not yet"); } });` },
+      [/^The config folder .* cannot be looked at: Error: not yet$/],
+    ],
+    [
       "what looks like a definition and is none",
       { "a.js": `export const a = { name: "a", router: "b", transport: {} };` },
       ["a.js: export a looks like a definition and is none: make it with defineInbound or one of the others."],

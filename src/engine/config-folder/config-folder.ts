@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { nearest } from "../../config/nearest.js";
+import { cut } from "../../queue/core/failure-reason.js";
 import { checkGraph } from "../core/graph-check.js";
 import type { Port } from "../core/graph-part.js";
 import type { Definition } from "../definition.js";
@@ -61,6 +62,15 @@ export class ConfigFolder {
   }
 
   async load(): Promise<LoadedFolder> {
+    try {
+      return await this.read();
+    } catch (error) {
+      // An export may be a getter, and options a proxy: looking at what modules made can run their code, too.
+      return rejected([cut(`The config folder ${this.path} cannot be looked at: ${String(error)}`)], null);
+    }
+  }
+
+  private async read(): Promise<LoadedFolder> {
     const modules = await modulesOf(this.path);
     if (modules.kind === "rejected") return rejected([modules.problem], null);
     const { root } = modules;
