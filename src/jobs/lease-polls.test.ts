@@ -141,3 +141,42 @@ describe("agents that wait for work", () => {
     expect(polls.size).toBe(0);
   });
 });
+
+describe("an agent that asks for a lease again", () => {
+  const leaseId = "0191d0a0-0000-7000-8000-000000000001";
+
+  it("is looked after although nothing was there for it before: it may have the lease already", () => {
+    const { polls, asked, rest } = scene();
+    void rest("one");
+    void polls.add(wish("one", { leaseId }), 30_000, never);
+    expect(asked()).toEqual([]);
+    for (const poll of polls.next([submission("a"), submission("b")])) polls.answered(poll, work(poll.order.leaseId));
+    void rest("one");
+    void polls.add(wish("one", { leaseId }), 30_000, never);
+    expect(polls.next([]).map(({ order }) => order.leaseId)).toEqual([leaseId]);
+  });
+
+  it("takes the place of the connection before, whose work is not given back", async () => {
+    const { polls } = scene();
+    const hungUp = new AbortController();
+    const first = polls.add(wish("one", { leaseId }), 30_000, hungUp.signal);
+    const [underWay] = polls.next([]);
+    const second = polls.add(wish("one", { leaseId }), 30_000, never);
+    hungUp.abort();
+    if (underWay === undefined) throw new Error("it was not asked for");
+    expect(polls.answered(underWay, work(leaseId))).toBe(true);
+    expect(await first).toEqual({ kind: "none" });
+    const [again] = polls.next([]);
+    expect(again?.order.leaseId).toBe(leaseId);
+    if (again !== undefined) polls.answered(again, work(leaseId));
+    expect(await second).toMatchObject({ kind: "leased", leaseId });
+    expect(polls.size).toBe(0);
+  });
+
+  it("is not another agent: that one waits on", () => {
+    const { polls } = scene();
+    void polls.add(wish("one", { leaseId }), 30_000, never);
+    void polls.add(wish("two", { leaseId }), 30_000, never);
+    expect(polls.size).toBe(2);
+  });
+});

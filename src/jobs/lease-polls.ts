@@ -9,10 +9,13 @@ export interface LeaseWish {
   readonly namespace: string;
   readonly capabilities: readonly string[];
   readonly maxTasks: number;
+  /** Chosen by whoever may have to ask again, of another leader: then it is answered with what it has already. */
+  readonly leaseId?: string | undefined;
 }
 
 /** So many are looked after at a time: when all agents are woken at once, the others come with the next transaction. */
 const mostAtOnce = 256;
+const mostRemembered = 10_000;
 /** For so many of the jobs that come in together it is looked at once who waits for them; for the others afterwards. */
 const mostMatched = 256;
 
@@ -30,6 +33,8 @@ export class LeasePoll {
   private isUnderWay = false;
   private wasAsked = false;
   private isImpatient = false;
+  /** Its agent asks for the same lease again: whatever comes is that one's, and nothing is taken back. */
+  private isRepeated = false;
   /** Why nobody is served any more; what is on its way is still handed over. */
   private closed: Error | null = null;
 
@@ -74,6 +79,7 @@ export class LeasePoll {
   /** False where work came and nobody is there to take it. */
   answered(answer: LeaseAnswer): boolean {
     this.isUnderWay = false;
+    if (this.isRepeated) return this.giveWay();
     if (answer.kind === "none" && this.closed !== null) {
       this.refuse(this.closed);
       return true;
@@ -83,6 +89,18 @@ export class LeasePoll {
     this.leave();
     this.settle.resolve(answer);
     return answer.kind !== "leased" || !isGone;
+  }
+
+  /** The agent asks again for the same lease, over another connection: it does not hear this one. */
+  repeated(): void {
+    this.isRepeated = true;
+    if (!this.isUnderWay) this.giveWay();
+  }
+
+  private giveWay(): true {
+    this.leave();
+    this.settle.resolve({ kind: "none" });
+    return true;
   }
 
   refuse(error: unknown): void {
@@ -117,6 +135,9 @@ export class LeasePolls {
   private readonly resting = new Set<LeasePoll>();
   /** By namespace: for whom there was nothing when it was last looked. Forgotten as soon as something comes. */
   private readonly nothingFor = new Map<string, Set<string>>();
+  private readonly byLease = new Map<string, LeasePoll>();
+  /** The last leases that work was given under: an agent that did not hear of it asks again. */
+  private readonly given = new Set<string>();
 
   constructor(clock: Clock, ttlMs: number) {
     this.clock = clock;
@@ -130,9 +151,11 @@ export class LeasePolls {
   /** Resolves with work, or with none after so long, or when the signal is aborted. Asked once at least. */
   add(wish: LeaseWish, waitMs: number, signal: AbortSignal): Promise<LeaseAnswer> {
     if (signal.aborted) return Promise.resolve({ kind: "none" });
+    const { agent, namespace, capabilities, maxTasks, leaseId = randomUUID() } = wish;
+    this.giveWayTo(leaseId, agent);
     return new Promise((resolve, reject) => {
       const poll = new LeasePoll({
-        order: { kind: "lease", leaseId: randomUUID(), ttlMs: this.ttlMs, ...wish },
+        order: { kind: "lease", leaseId, ttlMs: this.ttlMs, agent, namespace, capabilities, maxTasks },
         clock: this.clock,
         waitMs,
         signal,
@@ -140,9 +163,11 @@ export class LeasePolls {
         left: (gone) => {
           this.restless.delete(gone);
           this.resting.delete(gone);
+          if (this.byLease.get(gone.order.leaseId) === gone) this.byLease.delete(gone.order.leaseId);
         },
       });
-      if (this.nothingFor.get(wish.namespace)?.has(whoOf(wish)) === true) {
+      this.byLease.set(leaseId, poll);
+      if (!this.given.has(leaseId) && this.nothingFor.get(wish.namespace)?.has(whoOf(wish)) === true) {
         poll.knownToFindNothing();
         this.resting.add(poll);
       } else {
@@ -151,9 +176,27 @@ export class LeasePolls {
     });
   }
 
+  /** Whoever asks for a lease again may have it already: it is looked for once more, and the old connection is left alone. */
+  private giveWayTo(leaseId: string, agent: string): void {
+    const before = this.byLease.get(leaseId);
+    if (before === undefined || before.order.agent !== agent) return;
+    this.remember(leaseId);
+    before.repeated();
+  }
+
+  private remember(leaseId: string): void {
+    this.given.add(leaseId);
+    if (this.given.size <= mostRemembered) return;
+    for (const oldest of this.given) {
+      this.given.delete(oldest);
+      return;
+    }
+  }
+
   /** False where work came and nobody is there to take it. */
   answered(poll: LeasePoll, answer: LeaseAnswer): boolean {
     const { order } = poll;
+    if (answer.kind === "leased") this.remember(order.leaseId);
     // Where something came free meanwhile, it is among the restless, and has to be looked after again.
     if (answer.kind === "none" && this.resting.has(poll)) {
       const known = this.nothingFor.get(order.namespace) ?? new Set<string>();

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { HoldfastError } from "../errors.js";
 import type { Submission } from "../store/job-orders.js";
 import type { Json } from "./core/job.js";
+import { isDeeperThan } from "./core/json-depth.js";
 import type { JobSettings } from "./job-settings.js";
 
 /** A job as a caller describes it. */
@@ -26,6 +27,8 @@ export const jobLimits = {
   name: /^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,199}$/,
   capabilities: 32,
   payloadBytes: 262_144,
+  /** Arrays and objects within each other: what goes through JSON step by step, as the database does, has to end somewhere. */
+  jsonLevels: 128,
   keyLength: 500,
   timeoutMs: 604_800_000,
   attempts: 1_000,
@@ -67,6 +70,11 @@ export function submissionOf(job: NewJob, settings: JobSettings, now: number): S
 
 /** What is kept with a job has a limit, and can be stored: the database's JSON knows no zero and no half of a character. */
 export function checkJson(what: string, value: Json): void {
+  if (isDeeperThan(value, jobLimits.jsonLevels)) {
+    throw invalid(
+      `The ${what} is nested deeper than ${jobLimits.jsonLevels} levels: make it flatter, or send it as text.`,
+    );
+  }
   const text = JSON.stringify(value);
   const bytes = Buffer.byteLength(text);
   if (bytes > jobLimits.payloadBytes) {

@@ -22,6 +22,13 @@ export const leaseWishSchema = exactly({
   timeout_ms: Type.Optional(
     Type.Integer({ minimum: 0, maximum: limits.maxPollMs, description: "How long to wait for work; 30000 by default" }),
   ),
+  lease_id: Type.Optional(
+    Type.String({
+      pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+      description:
+        "A UUID of the agent's choice, a new one for each lease. Where the answer was lost, the same asks for it again: what is leased under it already is the answer, and it costs no attempt",
+    }),
+  ),
   leader_epoch: Type.Optional(statedEpoch),
 });
 

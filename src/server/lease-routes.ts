@@ -62,11 +62,14 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       const agent = requireAgent(caller, body.agent);
       const leaderEpoch = jobs.requireEpoch(bigOf(body.leader_epoch));
       const { namespace = "default", capabilities = [], max_tasks: maxTasks = 1, timeout_ms: waitMs } = body;
-      const wish = { agent, namespace, capabilities: [...new Set(capabilities)], maxTasks };
+      const leaseId = body.lease_id?.toLowerCase();
+      const wish = { agent, namespace, capabilities: [...new Set(capabilities)], maxTasks, leaseId };
       const lease = await jobs.lease(wish, waitMs ?? usualPollMs, hangUpOf(reply));
       if (lease.kind === "deleted") throw deletedAgent(agent);
+      if (lease.kind === "foreign") throw foreignLease();
       if (lease.kind !== "leased") return await reply.code(204).send(null);
-      giveBackUnheard(node, reply, agent, lease.leaseId);
+      // Whoever has chosen its id can ask for it again, and may have done so by then.
+      if (leaseId === undefined) giveBackUnheard(node, reply, agent, lease.leaseId);
       return showLease(lease, leaderEpoch, jobs.settings.leaseTtlMs);
     },
   );

@@ -49,6 +49,28 @@ describe("POST /v1/leases", () => {
     expect(await stateOf(served)).toMatchObject({ state: "leased", agent: "a", attempts: 1, job_epoch: 1 });
   });
 
+  it("answers with the same lease when it is asked for again by its id, and it costs no attempt", async () => {
+    await using served = await serveOpen();
+    const leaseId = "0191d0a0-0000-7000-8000-00000000000A";
+    const again = () => lease(served, { lease_id: leaseId, max_tasks: 64 });
+    expect((await again()).status).toBe(204);
+    await submit(served);
+    const first = await again();
+    expect(first).toMatchObject({ status: 200, body: { lease_id: leaseId.toLowerCase(), tasks: [{ job_id: "j" }] } });
+    await submit(served, "later");
+    expect(await again()).toEqual(first);
+    expect(await stateOf(served)).toMatchObject({ state: "leased", attempts: 1, job_epoch: 1 });
+    expect(await stateOf(served, "later")).toMatchObject({ state: "queued" });
+    expect(await lease(served, { lease_id: leaseId, agent: "b" })).toMatchObject({
+      status: 403,
+      body: { error: "FORBIDDEN" },
+    });
+    for (const bad of ["", "mine", `${leaseId}0`, 7]) {
+      expect(await lease(served, { lease_id: bad })).toMatchObject({ status: 422, body: { error: "INVALID_REQUEST" } });
+    }
+    expect(await stateOf(served)).toMatchObject({ state: "leased", agent: "a", attempts: 1 });
+  });
+
   it("waits for a job that suits the agent", async () => {
     await using served = await serveOpen();
     const able = lease(served, { agent: "able", capabilities: ["gpu"], timeout_ms: 60_000 });
