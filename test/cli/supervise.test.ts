@@ -28,7 +28,7 @@ const superviseIn = async (
 };
 
 describe("two node-controllers", () => {
-  it("have the agent beside the standby, and it changes sides with the leader", patience, async () => {
+  it("have the agent beside the standby, and it changes sides with the leader (N4)", patience, async () => {
     await using database = await createTestDatabase();
     await using first = await superviseIn(database, "first");
     await first.served.said("the controller is LEADER");

@@ -1,7 +1,7 @@
 import { describe, test } from "vitest";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 import { roleOf, ServeCluster } from "../support/serve-cluster.js";
-import type { ServeProcess } from "../support/serve-process.js";
+import { quickCluster, ServeProcess } from "../support/serve-process.js";
 import { type ServerEvent, ServerEvents } from "../support/server-events.js";
 
 interface Answer {
@@ -29,7 +29,9 @@ const jobOf = async (node: ServeProcess, jobId: string) => (await ask(node, "GET
 
 /** The rules that a node-controller must keep about jobs, each against real processes. */
 describe("a node-controller conforms about jobs", () => {
-  test.concurrent("4. an old leader cannot commit results after it has lost leadership", async ({ expect }) => {
+  test.concurrent("4. an old leader cannot commit results after it has lost leadership (N3, N13)", async ({
+    expect,
+  }) => {
     await using database = await createTestDatabase();
     await using cluster = await ServeCluster.start(database.url, 2);
     const old = await cluster.leader();
@@ -55,12 +57,16 @@ describe("a node-controller conforms about jobs", () => {
     expect(await jobOf(next, "job")).toMatchObject({ leader_epoch: 2, result: null });
   });
 
-  test.concurrent("5. job_epoch rejects stale work, and the same result twice is accepted once", async ({ expect }) => {
+  test.concurrent("5. job_epoch rejects stale work, and the same result twice is accepted once (N14, N15)", async ({
+    expect,
+  }) => {
     await using database = await createTestDatabase();
     await using cluster = await ServeCluster.start(database.url, 1);
     const leader = await cluster.leader();
     const first = await leased(leader, "job", "agent-1");
     expect(first.job_epoch).toBe(1);
+    const { job_epoch: _left, ...without } = first;
+    expect(await ask(leader, "POST", "/v1/results", without)).toMatchObject({ status: 422 });
     await ask(leader, "POST", `/v1/leases/${first.lease_id}/give-back`, { agent: "agent-1" });
     const wish = { agent: "agent-2", max_tasks: 1, timeout_ms: 10_000 };
     const { body } = await ask(leader, "POST", "/v1/leases", wish);
@@ -77,7 +83,7 @@ describe("a node-controller conforms about jobs", () => {
     expect(metrics).toContain("holdfast_job_stale_results_total 1");
   });
 
-  test.concurrent("every mutation records leader_epoch: jobs, leases, results and deleted agents", async ({
+  test.concurrent("every mutation records leader_epoch: jobs, leases, results and deleted agents (N2, N12)", async ({
     expect,
   }) => {
     await using database = await createTestDatabase();
@@ -102,6 +108,33 @@ describe("a node-controller conforms about jobs", () => {
     });
   });
 
+  test.concurrent("a leader that crashed and comes back under its name stands by, says so, and is fenced (N7, N11)", async ({
+    expect,
+  }) => {
+    await using database = await createTestDatabase();
+    await using cluster = await ServeCluster.start(database.url, 2);
+    const old = await cluster.leader();
+    const told = await leased(old, "job");
+    const { node_id } = await roleOf(old);
+    old.kill("SIGKILL");
+    const next = await cluster.leader(cluster.nodes.filter((node) => node !== old));
+    const settings = { ...quickCluster, "store.url": database.url, "cluster.node_id": node_id };
+    await using back = await ServeProcess.start({ settings });
+    const leads = { leader_epoch: 2, leader_id: (await roleOf(next)).node_id, leader_url: next.url };
+    await expect.poll(() => roleOf(back)).toEqual({ node_id, role: "STANDBY", ...leads });
+    expect(await roleOf(next)).toEqual({ node_id: leads.leader_id, role: "LEADER", ...leads });
+    const before = await jobOf(next, "job");
+    expect(await ask(back, "POST", "/v1/results", told)).toEqual({
+      status: 409,
+      body: { error: "NOT_LEADER", ...leads, node_id, role: "STANDBY" },
+    });
+    await withClient(database.url, async (client) => {
+      const write = client.query("select holdfast.assert_epoch('scheduler', 1)");
+      await expect(write).rejects.toMatchObject({ code: "HF001" });
+    });
+    expect(await jobOf(next, "job")).toEqual(before);
+  });
+
   test.concurrent("a leader that drains issues no leases, takes results of its term, and steps down", async ({
     expect,
   }) => {
@@ -119,7 +152,7 @@ describe("a node-controller conforms about jobs", () => {
     expect((await roleOf(leader)).role).toBe("STANDBY");
   });
 
-  test.concurrent("a standby serves jobs, agents and events with its role, and tells every event over a crash", async ({
+  test.concurrent("a standby serves jobs, agents and events with its role, and tells every event over a crash (N5, N8)", async ({
     expect,
   }) => {
     await using database = await createTestDatabase();

@@ -4,7 +4,7 @@ import { roleOf, ServeCluster } from "../support/serve-cluster.js";
 
 /** The rules that a node-controller must keep, each against real processes. Those about jobs: node-controller-jobs.test.ts. */
 describe("a node-controller conforms", () => {
-  test.concurrent("1. a standby rejects mutating endpoints with 409 NOT_LEADER, whatever the body", async ({
+  test.concurrent("1. a standby rejects mutating endpoints with 409 NOT_LEADER, whatever the body (N6, N9, N10)", async ({
     expect,
   }) => {
     await using database = await createTestDatabase();
@@ -43,7 +43,7 @@ describe("a node-controller conforms", () => {
     }
   });
 
-  test.concurrent("2. only one node holds the leader's lock, and nobody else gets it", async ({ expect }) => {
+  test.concurrent("2. only one node holds the leader's lock, and nobody else gets it (N1)", async ({ expect }) => {
     await using database = await createTestDatabase();
     await using cluster = await ServeCluster.start(database.url, 3);
     await cluster.leader();
@@ -64,7 +64,7 @@ describe("a node-controller conforms", () => {
     expect(answers.map(({ role }) => role).toSorted()).toEqual(["LEADER", "STANDBY", "STANDBY"]);
   });
 
-  test.concurrent("3. the leader's epoch rises with every acquisition: after a crash, a handover and a stall", async ({
+  test.concurrent("3. the leader's epoch rises with every acquisition: after a crash, a handover and a stall (N16)", async ({
     expect,
   }) => {
     await using database = await createTestDatabase();
