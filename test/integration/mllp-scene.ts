@@ -257,3 +257,23 @@ export function promiseOfTest<Value = void>() {
   });
   return { promise, resolve: settle };
 }
+
+/** A certificate that nobody trusts, signed by itself. It protects nothing: the key is here for everyone to read. */
+export const stranger = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkJxpx5YJwE4pMdEs
+H0i+vIVDPbvZUs0XiRGY/YFciLChRANCAATBsy2fIVmi381wZIeMZqTUhhqleoVm
+5hn062UPS83CbkYlkCM1+3n66uGIIyQJ1R+M4oXwMlaXOQ2g6Jj7/4dN
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBfTCCASOgAwIBAgIUDqiMCjuCAtTNdrAlrRrKhhnfsaAwCgYIKoZIzj0EAwIw
+EzERMA8GA1UEAwwIc3RyYW5nZXIwIBcNMjYxMTE1MTQxMjE2WhgPMjEyNjEwMjIx
+NDEyMTZaMBMxETAPBgNVBAMMCHN0cmFuZ2VyMFkwEwYHKoZIzj0CAQYIKoZIzj0D
+AQcDQgAEwbMtnyFZot/NcGSHjGak1IYapXqFZuYZ9OtlD0vNwm5GJZAjNft5+urh
+iCMkCdUfjOKF8DJWlzkNoOiY+/+HTaNTMFEwHQYDVR0OBBYEFNHAe3iNYztmjlo8
+jj8EE7eaCaxaMB8GA1UdIwQYMBaAFNHAe3iNYztmjlo8jj8EE7eaCaxaMA8GA1Ud
+EwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIgbfz1VkRWj7ZHjvQ4cbEQacCM
+Q5crX1HSYVZ3sytaJP0CIQDIbsMFKIhTdulvfq6wVp2XL7D6vwRLC4R3R2b+Kaxa
+Tg==
+-----END CERTIFICATE-----`,
+};

@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { createServer as createTlsServer } from "node:tls";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it, vi } from "vitest";
 import {
   ackFor,
@@ -21,6 +24,25 @@ import { checkMllpOutbound } from "./mllp-settings.js";
 
 const certificate = readFileSync("test/support/tls/localhost.crt");
 const key = readFileSync("test/support/tls/localhost.key");
+
+/** Acknowledges each message, and closes the connection some milliseconds later. */
+const closingReceiver = `
+  const { createServer } = require("node:net");
+  const { parentPort, workerData } = require("node:worker_threads");
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk) => {
+      const id = chunk.toString("latin1").split("|")[9];
+      socket.write("\\x0bMSH|^~\\\\&|LAB|X|HF|HUB|1||ACK|R|P|2.5\\rMSA|AA|" + id + "\\r\\x1c\\r");
+      setTimeout(() => socket.destroy(), 30);
+    });
+    socket.on("close", () => {
+      Atomics.store(workerData, 0, 1);
+      Atomics.notify(workerData, 0);
+    });
+  });
+  server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+`;
 
 function destinationTo(port: number, given: object = {}, clock: Clock = systemClock) {
   const states: DestinationState[] = [];
@@ -178,6 +200,44 @@ describe("the connection of an MLLP destination", () => {
       await connection.closed;
     }
     expect(receiver.connections.length).toBe(3);
+  });
+
+  it("that the receiver closed behind the back of a busy process is noticed before the write", async () => {
+    const closed = new Int32Array(new SharedArrayBuffer(4));
+    const receiver = new Worker(closingReceiver, { eval: true, workerData: closed });
+    try {
+      const [port] = (await once(receiver, "message")) as [number];
+      await using lab = destinationTo(port);
+      for (const id of ["1", "2", "3"]) {
+        expect(await lab.send(adt(id))).toMatchObject({ kind: "delivered" });
+        // Nothing is heard from the socket until the other side has closed it.
+        Atomics.wait(closed, 0, 0, 10_000);
+        Atomics.store(closed, 0, 0);
+      }
+    } finally {
+      await receiver.terminate();
+    }
+  });
+
+  it("is a new one where the last message was answered before all of it was read", async () => {
+    let connections = 0;
+    const impatient = createServer((socket) => {
+      connections += 1;
+      socket.on("error", () => undefined);
+      socket.once("data", (chunk: Buffer) => {
+        const isLarge = !chunk.includes(0x1c);
+        if (isLarge) socket.pause();
+        socket.write(`\x0b${ackFor(chunk.toString("latin1"), isLarge ? "AR" : "AA")}\x1c\r`);
+      });
+    });
+    impatient.listen(0, "127.0.0.1");
+    await once(impatient, "listening");
+    await using lab = destinationTo((impatient.address() as AddressInfo).port);
+    const large = adt("1", { rest: "x".repeat(50_000_000) });
+    expect(await lab.send(large)).toMatchObject({ kind: "rejected", retry: false });
+    expect(await lab.send(adt("2"))).toMatchObject({ kind: "delivered" });
+    expect(connections).toBe(2);
+    impatient.close();
   });
 
   it("is closed where the receiver speaks without being asked", async () => {

@@ -2,7 +2,15 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { adt, codeOf, HandClock, listen, promiseOfTest, Sender } from "../../../../test/integration/mllp-scene.js";
+import {
+  adt,
+  codeOf,
+  HandClock,
+  listen,
+  promiseOfTest,
+  Sender,
+  stranger,
+} from "../../../../test/integration/mllp-scene.js";
 import { HoldfastError } from "../../../errors.js";
 
 const certificate = {
@@ -266,6 +274,17 @@ describe("the limits of an MLLP source", () => {
     expect(scene.intake.arrivals.length).toBe(1);
   });
 
+  it("let a sender that is busy sending see why its message is refused", async () => {
+    await using scene = await listen({ maxFrameBytes: 10_000 });
+    await using sender = await Sender.to(scene.port);
+    sender.socket.pause();
+    const body = Buffer.from(`\x0b${adt("7", { rest: "x".repeat(20_000_000) })}`);
+    const error = await new Promise<unknown>((resolve) => sender.socket.write(body, resolve));
+    expect(error ?? null).toBeNull();
+    sender.socket.resume();
+    expect(codeOf(await sender.next())).toBe("AR 7");
+  });
+
   it("answer what came before a message that is too long, first", async () => {
     await using scene = await listen({ maxFrameBytes: 10_000, maxUncommitted: 5 });
     await using sender = await Sender.to(scene.port);
@@ -301,6 +320,18 @@ describe("an MLLP source that stops", () => {
     expect(await busy.next()).toBeNull();
     expect(scene.intake.arrivals.length).toBe(1);
     expect(scene.source.state).toMatchObject({ kind: "stopped", connections: 0 });
+  });
+
+  it("does not wait for connections without a message under commit, not even where they hold on to their side", async () => {
+    await using scene = await listen({}, { clock: new HandClock() });
+    await using idle = await Sender.to(scene.port, { allowHalfOpen: true });
+    await using half = await Sender.to(scene.port, { allowHalfOpen: true });
+    await half.ask(adt("7"));
+    half.write("\x0bMSH|");
+    await expect.poll(() => scene.source.state.connections).toBe(2);
+    await scene.source.stop();
+    expect(scene.source.state).toMatchObject({ kind: "stopped", connections: 0 });
+    expect(idle.socket.bytesRead).toBe(0);
   });
 
   it("does not wait for a commit for longer than its bound, and acknowledges nothing after it", async () => {
@@ -422,6 +453,14 @@ describe("an MLLP source with TLS", () => {
     expect(codeOf(await without.ask(adt("7")))).toBe("AA 7");
     await using known = await Sender.encryptedTo(scene.port, { ca, ...keyPair });
     expect(codeOf(await known.ask(adt("8")))).toBe("AA 8");
+  });
+
+  it("that asks for a certificate refuses one that it does not trust", async () => {
+    await using scene = await listen({ tls: { ...certificate, ca: certificate.cert, clientCertificate: "request" } });
+    await using sender = await Sender.encryptedTo(scene.port, { ca, ...stranger });
+    expect(await sender.ask(adt("7"))).toBeNull();
+    expect(scene.said()).toContain("a connection is refused: its certificate is not trusted");
+    expect(scene.intake.arrivals).toEqual([]);
   });
 
   it("ends handshakes that are under way when it stops", async () => {

@@ -81,6 +81,15 @@ describe("a TCP destination", () => {
     expect(receiver.sockets.length).toBe(2);
   });
 
+  it("gives a connection up where the receiver speaks without being asked", async () => {
+    await using receiver = await receive(() => "ACK\r\n");
+    await using lab = destinationTo(receiver.port, { framing: lines, expect: "ACK" });
+    expect(await lab.send("one")).toMatchObject({ kind: "delivered" });
+    receiver.sockets[0]?.write("A");
+    await expect.poll(() => lab.destination.state.kind).toBe("idle");
+    expect(lab.destination.state.reason).toBe("the other side spoke without being asked");
+  });
+
   it("does not send what its framing cannot carry", async () => {
     await using receiver = await receive(() => "");
     await using lab = destinationTo(receiver.port, { framing: lines });
