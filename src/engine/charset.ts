@@ -76,8 +76,23 @@ export function charsetNamed(name: string): Charset {
   );
 }
 
-/** Of several the first counts, unless the second brings in Japanese: its characters announce themselves. */
 function charsetDeclared(declared: string): Charset | null {
+  const known = knownNames.get(declared);
+  if (known !== undefined) return known;
+  // Senders may write anything there, so what is remembered has bounds.
+  if (declared.length > longestName) return null;
+  const charset = charsetSpelt(declared);
+  if (knownNames.size >= mostKnownNames) knownNames.clear();
+  knownNames.set(declared, charset);
+  return charset;
+}
+
+const knownNames = new Map<string, Charset | null>();
+const mostKnownNames = 200;
+const longestName = 200;
+
+/** Of several the first counts, unless another brings in Japanese: its characters announce themselves. */
+function charsetSpelt(declared: string): Charset | null {
   const [first = "", ...others] = declared.split("~").map(encodingOf);
   if (others.includes(iso2022Jp.name) && (first === "" || first === "ascii")) return iso2022Jp;
   return first === null || first === "" ? null : charsetMade(first);

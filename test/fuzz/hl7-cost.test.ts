@@ -49,7 +49,7 @@ function read(bytes: Uint8Array): Hl7Message {
 
 const header = "MSH|^~\\&|LAB|CENTRAL|EHR|WARD|202601311412||ORU^R01|1|P|2.3";
 const megabyte = 1 << 20;
-const shortBytes = megabyte / 32;
+const shortBytes = megabyte / 64;
 
 /** As long as asked for, made of many segments, or of few with long values. */
 const shapes: Readonly<Record<string, (bytes: number, end: string) => string>> = {

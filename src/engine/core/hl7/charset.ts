@@ -1,4 +1,4 @@
-import { sameBytes } from "./bytes.js";
+import { longestShort, sameBytes } from "./bytes.js";
 
 /** How bytes and text become each other. The pure core knows UTF-8; src/engine/charset.ts knows the others. */
 export interface Charset {
@@ -27,8 +27,6 @@ export const utf8: Charset = {
   decode: (bytes) => shortAscii(bytes) ?? decoder.decode(bytes),
   encode: (text) => encoder.encode(text),
 };
-
-const longestShort = 24;
 
 /** Most values are short and ASCII, and a call of the decoder costs more than they do. */
 function shortAscii(bytes: Uint8Array): string | null {

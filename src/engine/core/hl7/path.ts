@@ -25,6 +25,19 @@ const fieldForm = /^([1-9]\d{0,3})(?:\[([1-9]\d{0,5})\])?(?:\.([1-9]\d{0,3})(?:\
 
 /** `PID-3`, `PID-3.1`, `PID-3[2].1.2`, `OBX[3]-5`. Everything counts from 1. */
 export function parsePath(text: string): MessagePath {
+  const known = knownPaths.get(text);
+  if (known !== undefined) return known;
+  const path = newPath(text);
+  if (knownPaths.size >= mostKnownPaths) knownPaths.clear();
+  knownPaths.set(text, path);
+  return path;
+}
+
+/** Programs ask for the same few paths again and again. */
+const knownPaths = new Map<string, MessagePath>();
+const mostKnownPaths = 1_000;
+
+function newPath(text: string): MessagePath {
   const dash = String(text).indexOf("-");
   const segment = dash < 0 ? null : segmentForm.exec(text.slice(0, dash));
   const place = dash < 0 ? null : fieldPathOf(text.slice(dash + 1));
