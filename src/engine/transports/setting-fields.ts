@@ -26,7 +26,9 @@ export class Fields {
     if (!isRecord(given)) this.wrong(`must be an object with the fields ${known.join(", ")}.`);
     for (const field of Object.keys(this.values)) {
       if (known.includes(field)) continue;
-      this.wrong(`has no field "${field}": did you mean "${nearest(field, known)}"?`);
+      // A secret that was written down where only its variable's name belongs is no question of spelling.
+      const meant = known.find((name) => name === `${field}From`) ?? nearest(field, known);
+      this.wrong(`has no field "${field}": did you mean "${meant}"?`);
     }
   }
 

@@ -88,11 +88,11 @@ export class FolderWatch {
 export function patternOf(pattern: string): (name: string) => boolean {
   const source = Array.from(pattern)
     .map((character) => {
-      if (character === "*") return "[^]*";
-      return character === "?" ? "[^]" : character.replace(/[\\^$.|+()[\]{}/-]/g, "\\$&");
+      if (character === "*") return ".*";
+      return character === "?" ? "." : character.replace(/[\\^$.|+()[\]{}/-]/g, "\\$&");
     })
     .join("");
-  const whole = new RegExp(`^${source.replaceAll(/(?:\[\^\]\*)+/g, "[^]*")}$`, "u");
+  const whole = new RegExp(`^${source.replaceAll(/(?:\.\*)+/g, ".*")}$`, "su");
   const takesHidden = pattern.startsWith(".");
   return (name) => (takesHidden || !name.startsWith(".")) && whole.test(name);
 }
