@@ -20,12 +20,12 @@ export class AccessPatience {
     this.since = null;
   }
 
-  /** Throws once the same refusal has lasted for too long. Null: nobody refused, nobody was there. */
-  again(refusal: string | null): void {
-    if (refusal !== "UNAUTHORIZED" && refusal !== "FORBIDDEN") return;
+  /** An error once the same refusal has lasted for too long. Null as `refusal`: nobody refused, nobody was there. */
+  again(refusal: string | null): HoldfastError | null {
+    if (refusal !== "UNAUTHORIZED" && refusal !== "FORBIDDEN") return null;
     const now = this.settings.clock.mono();
     this.since ??= now;
-    if (now - this.since >= patienceMs) throw this.error(refusal);
+    return now - this.since >= patienceMs ? this.error(refusal) : null;
   }
 
   refused(code: string, message: string): HoldfastError {

@@ -2,9 +2,8 @@ import { setMaxListeners } from "node:events";
 import { Signal } from "../../lifecycle/signal.js";
 import { LeaseBook } from "../core/agent/lease-book.js";
 import { Outbox } from "../core/agent/outbox.js";
-import type { AgentRequest } from "../core/agent/request.js";
-import type { AgentSettings } from "./agent-settings.js";
-import { LeaderLink, type LinkAnswer, type Question } from "./leader-link.js";
+import type { WorkSettings } from "./agent-settings.js";
+import type { WorkLink } from "./work-link.js";
 
 /** What an agent has done since it started. */
 export interface AgentCounts {
@@ -24,13 +23,10 @@ export interface AgentCounts {
 const reportsInBatch = 256;
 const bytesInBatch = 700_000;
 
-/** How long any question but the one for work may take: the leader answers in milliseconds, or is frozen. */
-const answerMs = 5_000;
-
 /** What the loops of one agent share. */
 export class AgentParts {
-  readonly settings: AgentSettings;
-  readonly link: LeaderLink;
+  readonly settings: WorkSettings;
+  readonly link: WorkLink;
   readonly leases: LeaseBook;
   readonly outbox: Outbox;
   readonly counts: AgentCounts = { leased: 0, accepted: 0, stale: 0, refused: 0, lost: 0 };
@@ -41,10 +37,10 @@ export class AgentParts {
   /** Nothing is asked any more. */
   readonly over = new AbortController();
 
-  constructor(settings: AgentSettings) {
+  constructor(settings: WorkSettings, link: WorkLink) {
     const { clock, progressMs, maxWaitingResults } = settings;
     this.settings = settings;
-    this.link = new LeaderLink(settings);
+    this.link = link;
     this.leases = new LeaseBook(progressMs);
     this.outbox = new Outbox({ reports: maxWaitingResults, reportsInBatch, bytesInBatch });
     this.roomChanged = new Signal(clock);
@@ -61,12 +57,5 @@ export class AgentParts {
     this.over.abort();
     this.link.close();
     for (const signal of [this.roomChanged, this.outboxChanged, this.leasesChanged]) signal.notify();
-  }
-
-  async ask<Answer>(
-    request: AgentRequest,
-    question: Pick<Question<Answer>, "read" | "final"> & { readonly timeoutMs?: number; readonly signal?: AbortSignal },
-  ): Promise<LinkAnswer<Answer>> {
-    return await this.link.ask({ timeoutMs: answerMs, signal: this.over.signal, ...request, ...question });
   }
 }

@@ -4,13 +4,11 @@ import { jobLimits } from "../new-job.js";
 import { type AgentLog, silentLog } from "./agent-log.js";
 import type { Operation, Operations } from "./operation.js";
 
-export interface AgentOptions {
-  /** A node of the cluster, or several: whichever answers leads to the leader. */
-  readonly url: string | readonly string[];
+/** What anybody who works on jobs is given. */
+export interface WorkOptions {
   /** Whose work this is. One process has it at a time; a token of the role `agent` is bound to it. */
   readonly name: string;
   readonly operations: Operations;
-  readonly token?: string | undefined;
   /** "default" by default. */
   readonly namespace?: string | undefined;
   /** Jobs that ask for one that is not here go to others. */
@@ -35,11 +33,15 @@ export interface AgentOptions {
   readonly random?: (() => number) | undefined;
 }
 
-export interface AgentSettings {
-  readonly seeds: readonly [string, ...string[]];
+export interface AgentOptions extends WorkOptions {
+  /** A node of the cluster, or several: whichever answers leads to the leader. */
+  readonly url: string | readonly string[];
+  readonly token?: string | undefined;
+}
+
+export interface WorkSettings {
   readonly name: string;
   readonly operations: ReadonlyMap<string, Operation>;
-  readonly token: string | null;
   readonly namespace: string;
   readonly capabilities: readonly string[];
   readonly concurrency: number;
@@ -54,13 +56,24 @@ export interface AgentSettings {
   readonly random: () => number;
 }
 
+export interface AgentSettings extends WorkSettings {
+  readonly seeds: readonly [string, ...string[]];
+  readonly token: string | null;
+}
+
 const day = 86_400_000;
 /** What a leader lets anybody wait. */
 const longestPollMs = 120_000;
 
-/** Refuses what cannot work, before anybody is asked. */
 export function agentSettings(options: AgentOptions): AgentSettings {
-  const { name, operations, token = "", namespace = "default", capabilities = [] } = options;
+  const { token = "" } = options;
+  const settings = workSettings(options);
+  return { ...settings, seeds: seedsOf(options.url), token: token === "" ? null : token };
+}
+
+/** Refuses what cannot work, before anybody is asked. */
+export function workSettings(options: WorkOptions): WorkSettings {
+  const { name, operations, namespace = "default", capabilities = [] } = options;
   named("The name", name);
   named("The namespace", namespace);
   for (const capability of capabilities) named("A capability", capability);
@@ -72,10 +85,8 @@ export function agentSettings(options: AgentOptions): AgentSettings {
     if (typeof operation !== "function") throw bad(`Operation "${op}" is no function.`);
   }
   return {
-    seeds: seedsOf(options.url),
     name,
     operations: new Map(byName),
-    token: token === "" ? null : token,
     namespace,
     capabilities: [...new Set(capabilities)],
     concurrency: whole("concurrency", options.concurrency ?? 4, 1, 1_024),

@@ -27,7 +27,8 @@ export interface Question<Answer> {
   readonly final: readonly string[];
 }
 
-export type LinkAnswer<Answer> =
+/** What came of a question over HTTP. */
+export type Reached<Answer> =
   | { readonly kind: "served"; readonly answer: Answer; readonly sentAt: number }
   | { readonly kind: "refused"; readonly code: string; readonly message: string }
   /** Ask again: the way to the leader is another by now, or the pause before the next try is. */
@@ -54,7 +55,7 @@ export class LeaderLink {
     this.route = routeOf(parts.seeds);
   }
 
-  async ask<Answer>(question: Question<Answer>): Promise<LinkAnswer<Answer>> {
+  async ask<Answer>(question: Question<Answer>): Promise<Reached<Answer>> {
     const { clock } = this.parts;
     const { signal } = question;
     while (this.route.restUntil > clock.mono() && !signal.aborted) {
@@ -98,7 +99,7 @@ export class LeaderLink {
   private take<Answer>(
     { read, final }: Question<Answer>,
     asked: { readonly at: string; readonly turn: number; readonly sentAt: number; readonly verdict: Verdict },
-  ): LinkAnswer<Answer> {
+  ): Reached<Answer> {
     const { verdict, sentAt, at, turn } = asked;
     switch (verdict.kind) {
       case "served": {
@@ -123,7 +124,7 @@ export class LeaderLink {
     { at, turn }: { readonly at: string; readonly turn: number },
     reason: string,
     refusal: string | null = null,
-  ): LinkAnswer<never> {
+  ): Reached<never> {
     if (turn === this.route.turn && !this.isAway) {
       this.isAway = true;
       this.parts.log.warn({ url: at, reason }, "no leader serves this agent: it looks for one");

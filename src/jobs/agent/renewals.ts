@@ -1,12 +1,6 @@
 import type { DueRenewal, HeldTask } from "../core/agent/lease-book.js";
-import { renewRequest } from "../core/agent/request.js";
-import { readRenewal } from "../core/agent/work.js";
 import type { AgentParts } from "./agent-parts.js";
-
-/** The leader answered, and the lease is not this agent's any more. */
-const losses: readonly string[] = ["NOT_FOUND", "STALE_EPOCH", "FORBIDDEN"];
-/** The leader does not take what was told with the renewal. */
-const complaints: readonly string[] = ["INVALID_REQUEST", "BAD_REQUEST", "BODY_TOO_LARGE"];
+import { complaints } from "./work-link.js";
 
 /** Keeps the leases of tasks under way, and tells how far they are, until the agent is over. */
 export async function keepLeases(parts: AgentParts, lose: (tasks: readonly HeldTask[]) => void): Promise<void> {
@@ -30,10 +24,7 @@ export async function keepLeases(parts: AgentParts, lose: (tasks: readonly HeldT
 async function renew(parts: AgentParts, due: DueRenewal, lose: (tasks: readonly HeldTask[]) => void): Promise<void> {
   const { leases, settings } = parts;
   const { leaseId } = due;
-  const answer = await parts.ask(renewRequest(settings, due), {
-    read: readRenewal,
-    final: [...losses, ...complaints],
-  });
+  const answer = await parts.link.renew(due, parts.over.signal);
   switch (answer.kind) {
     case "served":
       return lose(leases.renewed(leaseId, { sentAt: answer.sentAt, ...answer.answer }));
@@ -45,6 +36,7 @@ async function renew(parts: AgentParts, due: DueRenewal, lose: (tasks: readonly 
       return;
     case "again":
     case "called_off":
+    case "hopeless":
       return leases.kept(due);
   }
 }

@@ -1,24 +1,16 @@
 import type { SettledReport } from "../core/agent/outbox.js";
-import { resultsRequest } from "../core/agent/request.js";
-import { readReportAnswers } from "../core/agent/work.js";
 import type { AgentParts } from "./agent-parts.js";
-
-/** The request as a whole is not taken as it is. */
-const complaints: readonly string[] = ["INVALID_REQUEST", "BAD_REQUEST", "BODY_TOO_LARGE", "STALE_EPOCH"];
 
 /** Sends results until each has its answer, one batch after the other: what is ready meanwhile is the next. */
 export async function sendResults(parts: AgentParts): Promise<void> {
-  const { outbox, outboxChanged, settings } = parts;
+  const { outbox, outboxChanged } = parts;
   while (!parts.isOver) {
     const reports = outbox.next();
     if (reports.length === 0) {
       await outboxChanged.wait();
       continue;
     }
-    const answer = await parts.ask(resultsRequest(settings, reports), {
-      read: (body) => readReportAnswers(body, reports.length),
-      final: complaints,
-    });
+    const answer = await parts.link.report(reports, parts.over.signal);
     switch (answer.kind) {
       case "served":
         settle(parts, outbox.answered(answer.answer));
@@ -28,6 +20,7 @@ export async function sendResults(parts: AgentParts): Promise<void> {
         break;
       case "again":
       case "called_off":
+      case "hopeless":
         outbox.unanswered();
         break;
     }
