@@ -67,7 +67,7 @@ describe("agents that wait for work", () => {
     expect(await answer).toEqual({ kind: "none" });
   });
 
-  it("are woken by a job that suits them, one for each, the longest waiting first", () => {
+  it("are woken by a job that suits them, the least loaded first, and of equals the longest waiting", () => {
     const { asked, rest } = scene();
     void rest("one");
     void rest("two", { maxTasks: 2 });
@@ -75,8 +75,33 @@ describe("agents that wait for work", () => {
     void rest("able", { capabilities: ["gpu"] });
     expect(asked(submission("a", { capabilities: ["gpu"] }))).toEqual(["able"]);
     expect(asked(submission("a", { pinnedAgent: "two" }))).toEqual(["two"]);
-    expect(asked(submission("a"), submission("b"), submission("c"))).toEqual(["one", "two"]);
+    expect(asked(submission("a"), submission("b"), submission("c"))).toEqual(["one", "two", "able"]);
     expect(asked(submission("a", { namespace: "nowhere" }))).toEqual([]);
+  });
+
+  it("ask for their share of the jobs that come together, and for all they have room for when anything may be there", () => {
+    const { polls, rest } = scene();
+    void rest("one", { maxTasks: 4 });
+    void rest("two", { maxTasks: 3, load: { running: 1, places: 4 } });
+    const shares = (asked: readonly { readonly order: { agent: string; maxTasks: number } }[]) =>
+      Object.fromEntries(asked.map(({ order }) => [order.agent, order.maxTasks]));
+    expect(shares(polls.next(["a", "b", "c"].map((id) => submission(id))))).toEqual({ one: 2, two: 1 });
+    polls.stir();
+    expect(shares(polls.next([]))).toEqual({ one: 4, two: 3 });
+  });
+
+  it("are looked after in the order of their loads where something came free", () => {
+    const { polls, asked, rest } = scene();
+    void rest("busy", { load: { running: 3, places: 4 } });
+    void rest("free", { load: { running: 0, places: 4 } });
+    polls.stir();
+    expect(asked()).toEqual(["free", "busy"]);
+  });
+
+  it("have the id that they chose, so that the same can be asked again", () => {
+    const { polls } = scene();
+    void polls.add(wish("one", { leaseId: "mine" }), 30_000, never);
+    expect(polls.next([]).map(({ order }) => order.leaseId)).toEqual(["mine"]);
   });
 
   it("are all looked after when something came free, and only those whom it suits when it is known what", () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../election/clock.js";
 import type { LeaseAnswer, LeaseOrder } from "../store/job-orders.js";
+import { assign, type Candidate, compareLoads, kindOf, type Load } from "./core/assignment.js";
 import { type Demand, suits } from "./core/job.js";
 
 /** What an agent asks for. */
@@ -11,6 +12,7 @@ export interface LeaseWish {
   readonly maxTasks: number;
   /** Chosen by whoever may have to ask again, of another leader: then it is answered with what it has already. */
   readonly leaseId?: string | undefined;
+  readonly load?: Load | undefined;
 }
 
 /** So many are looked after at a time: when all agents are woken at once, the others come with the next transaction. */
@@ -21,7 +23,10 @@ const mostMatched = 256;
 
 /** An agent that waits for work. */
 export class LeasePoll {
-  readonly order: LeaseOrder;
+  /** What the database is asked for now: no more than its share of the jobs that have come. */
+  order: LeaseOrder;
+  readonly load: Load;
+  private readonly wanted: LeaseOrder;
   private readonly signal: AbortSignal;
   private readonly settle: {
     readonly resolve: (answer: LeaseAnswer) => void;
@@ -40,6 +45,7 @@ export class LeasePoll {
 
   constructor(options: {
     readonly order: LeaseOrder;
+    readonly load: Load;
     readonly clock: Clock;
     readonly waitMs: number;
     readonly signal: AbortSignal;
@@ -49,6 +55,8 @@ export class LeasePoll {
   }) {
     const { order, clock, waitMs, signal } = options;
     this.order = order;
+    this.wanted = order;
+    this.load = options.load;
     this.signal = signal;
     this.settle = options.settle;
     this.left = options.left;
@@ -66,7 +74,14 @@ export class LeasePoll {
     return this.signal.aborted;
   }
 
-  asked(): void {
+  get candidate(): Candidate {
+    const { agent, namespace, capabilities, maxTasks } = this.wanted;
+    return { agent, namespace, capabilities, room: maxTasks, load: this.load };
+  }
+
+  /** `share`: how many of the jobs that have come are meant for it; null where it may have whatever there is. */
+  asked(share: number | null): void {
+    this.order = share === null ? this.wanted : { ...this.wanted, maxTasks: share };
     this.isUnderWay = true;
     this.wasAsked = true;
   }
@@ -152,10 +167,13 @@ export class LeasePolls {
   add(wish: LeaseWish, waitMs: number, signal: AbortSignal): Promise<LeaseAnswer> {
     if (signal.aborted) return Promise.resolve({ kind: "none" });
     const { agent, namespace, capabilities, maxTasks, leaseId = randomUUID() } = wish;
+    // Of whom nothing more is known: he has room for so many.
+    const { load = { running: 0, places: maxTasks } } = wish;
     this.giveWayTo(leaseId, agent);
     return new Promise((resolve, reject) => {
       const poll = new LeasePoll({
         order: { kind: "lease", leaseId, ttlMs: this.ttlMs, agent, namespace, capabilities, maxTasks },
+        load,
         clock: this.clock,
         waitMs,
         signal,
@@ -223,34 +241,23 @@ export class LeasePolls {
     }
   }
 
-  /** Those to look after now: the restless, and one for each of these jobs. */
+  /** Those to look after now: the restless, the least loaded first, and one for each of these jobs. */
   next(demands: readonly Demand[]): readonly LeasePoll[] {
     for (const { namespace } of demands) this.nothingFor.delete(namespace);
-    const taken = new Set<LeasePoll>();
-    for (const poll of this.restless) {
-      if (taken.size >= mostAtOnce) break;
-      taken.add(poll);
+    const taken = new Map<LeasePoll, number | null>();
+    for (const poll of byLoad(this.restless).slice(0, mostAtOnce)) taken.set(poll, null);
+    const waiting = demands.length === 0 ? [] : [...this.resting];
+    const candidates = waiting.map(({ candidate }) => candidate);
+    for (const [place, share] of assign(demands.slice(0, mostMatched), candidates)) {
+      const poll = waiting[place];
+      if (poll !== undefined) taken.set(poll, share);
     }
-    this.match(demands.slice(0, mostMatched), taken);
-    for (const poll of taken) {
+    for (const [poll, share] of taken) {
       this.restless.delete(poll);
       this.resting.add(poll);
-      poll.asked();
+      poll.asked(share);
     }
-    return [...taken];
-  }
-
-  private match(demands: readonly Demand[], taken: Set<LeasePoll>): void {
-    const room = new Map<LeasePoll, number>();
-    for (const demand of demands) {
-      for (const poll of this.resting) {
-        const left = room.get(poll) ?? poll.order.maxTasks;
-        if (left === 0 || !suits(demand, poll.order)) continue;
-        room.set(poll, left - 1);
-        taken.add(poll);
-        break;
-      }
-    }
+    return [...taken.keys()];
   }
 
   /** Nobody is served any more. */
@@ -259,8 +266,9 @@ export class LeasePolls {
   }
 }
 
-const kindOf = ({ namespace, capabilities, pinnedAgent }: Demand): string =>
-  JSON.stringify([namespace, capabilities, pinnedAgent]);
+function byLoad(polls: ReadonlySet<LeasePoll>): readonly LeasePoll[] {
+  return [...polls].sort((one, other) => compareLoads(one.load, other.load));
+}
 
 /** Jobs may be pinned to an agent, or ask for what it can do. */
 function whoOf({ agent, capabilities }: Pick<LeaseWish, "agent" | "capabilities">): string {
