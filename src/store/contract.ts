@@ -17,6 +17,7 @@ import type { MetricsBook } from "./metrics-contract.js";
 import type { Page } from "./page.js";
 import type { QueueBook } from "./queue-contract.js";
 import type { QueueView } from "./queue-view-contract.js";
+import type { WorkerBook } from "./worker-contract.js";
 
 export type { FenceToken, Page };
 
@@ -35,6 +36,7 @@ export interface Store<Tx> extends ElectionSessions {
   readonly queueView: QueueView;
   readonly jobs: JobBook;
   readonly crons: CronBook;
+  readonly workers: WorkerBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
   readonly metrics: MetricsBook;
@@ -90,7 +92,9 @@ export type StoreNews =
       readonly configVersion: number;
       readonly requests: readonly NodeRequest[];
     }
-  | { readonly kind: "requested" };
+  | { readonly kind: "requested" }
+  /** There is something new for the leader of `scheduler`, or for this node, in the workers' book. */
+  | { readonly kind: "worker_order" | "worker_answer" };
 
 export interface TidyRules {
   readonly nodeTimeoutMs: number;

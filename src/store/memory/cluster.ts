@@ -3,6 +3,7 @@ import type { AuditRow } from "../../access/audit.js";
 import type { TokenRow } from "../../access/token.js";
 import type { Notice } from "../../election/core/messages.js";
 import type { Incarnation, NodeId, Role, SessionRef } from "../../election/core/names.js";
+import type { Json } from "../../jobs/core/job.js";
 import type { NodeRequest } from "../../membership/node-request.js";
 import type { NodeRow } from "../../membership/node-row.js";
 import type { ConnectionRow } from "../connection-contract.js";
@@ -12,6 +13,13 @@ import { MemoryEngineTables } from "./engine-tables.js";
 import { MemoryJobTables } from "./job-tables.js";
 import { MemoryMetricsTables } from "./metrics-tables.js";
 import { MemoryQueueTables } from "./queue-tables.js";
+
+export interface MemoryWorkerOrder {
+  readonly nodeId: string;
+  readonly incarnation: string;
+  readonly body: Json;
+  readonly answer: Json;
+}
 
 export type NoticeListener = (role: Role, notice: Notice) => void;
 
@@ -27,7 +35,8 @@ export class MemoryCluster {
   readonly snapshots = new Map<Incarnation, { readonly nodeId: NodeId; readonly at: number; readonly text: string }>();
   accessVersion = 0;
   readonly listeners = new Set<NoticeListener>();
-  readonly requested = new EventEmitter<{ requested: [nodeId: string] }>().setMaxListeners(0);
+  readonly requested = new EventEmitter<{ requested: [nodeId: string]; order: []; answer: [nodeId: string] }>();
+  readonly workerOrders = new Map<string, MemoryWorkerOrder>();
   readonly engine: MemoryEngineTables;
   readonly connections = new Map<string, ConnectionRow>();
   readonly queues: MemoryQueueTables;
@@ -40,6 +49,7 @@ export class MemoryCluster {
 
   constructor(database: MemoryDatabase, wakeAfter: (ms: number, fire: () => void) => () => void) {
     this.database = database;
+    this.requested.setMaxListeners(0);
     this.engine = new MemoryEngineTables(() => database.now());
     this.queues = new MemoryQueueTables(() => database.now(), this.engine);
     this.jobs = new MemoryJobTables(

@@ -59,6 +59,12 @@ export class MemoryJobTables {
     this.dropEmptyLeases();
   }
 
+  /** Those of the cluster's workers, who choose the ids themselves. */
+  workerLeases(): readonly Pick<MemoryLease, "agent" | "leaseId">[] {
+    const leases = [...this.leases.values()].filter(({ leaseId }) => leaseId.startsWith("worker:"));
+    return leases.map(({ agent, leaseId }) => ({ agent, leaseId }));
+  }
+
   heldUnder(leaseId: string): MemoryJob[] {
     return [...this.jobs.values()].filter((job) => job.state === "leased" && job.leaseId === leaseId);
   }

@@ -66,6 +66,10 @@ export class MemoryRegistry implements Registry {
     this.shared.requested.on("requested", (nodeId: string) => {
       if (nodeId === this.report?.nodeId) this.listener({ kind: "requested" });
     });
+    this.shared.requested.on("order", () => this.listener({ kind: "worker_order" }));
+    this.shared.requested.on("answer", (nodeId: string) => {
+      if (nodeId === this.report?.nodeId) this.listener({ kind: "worker_answer" });
+    });
   }
 
   get holder(): { nodeId: NodeReport["nodeId"]; incarnation: NodeReport["incarnation"]; url: string | null } {

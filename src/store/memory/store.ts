@@ -26,6 +26,7 @@ import type { JobBook } from "../job-contract.js";
 import type { MetricsBook } from "../metrics-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
+import type { WorkerBook } from "../worker-contract.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
 import { memoryCompaction } from "./compaction-book.js";
@@ -38,6 +39,7 @@ import { memoryMetrics } from "./metrics-book.js";
 import { MemoryQueueBook } from "./queue-book.js";
 import { memoryQueueView } from "./queue-view.js";
 import { MemoryRegistry } from "./registry.js";
+import { memoryWorkerBook } from "./worker-book.js";
 
 /** What a fenced function gets from the store in memory: a list of things to do if, and only if, it commits. */
 export interface MemoryTransaction {
@@ -54,6 +56,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly queueView: QueueView;
   readonly jobs: JobBook;
   readonly crons: CronBook;
+  readonly workers: WorkerBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
   readonly metrics: MetricsBook;
@@ -86,6 +89,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     this.crons = new MemoryCronBook(shared.crons, shared.jobs, fenced);
     this.metrics = memoryMetrics(shared, fenced);
     this.compaction = memoryCompaction(shared, fenced);
+    this.workers = memoryWorkerBook(shared, this.registry);
   }
 
   async prepare(): Promise<void> {

@@ -53,6 +53,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   job_totals: { node: ["select", "update"], reader: [] },
   agents: { node: ["select", "insert", "update", "delete"], reader: [] },
   crons: { node: ["select", "insert", "update"], reader: [] },
+  worker_orders: { node: ["select", "insert", "update", "delete"], reader: [] },
   cron_ticks: { node: ["select", "insert", "delete"], reader: [] },
   // Partitions are opened and dropped by functions that run as the owner, as segments are.
   engine_partitions: { node: ["select"], reader: [] },

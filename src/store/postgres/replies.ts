@@ -141,11 +141,15 @@ export function readAcquire(json: AcquireJson): AcquireReply {
   }
 }
 
-/** Whom a request is for, if that is what the notice tells of. */
-export function readRequestNotice(payload: string): string | null {
+const hints = { request: "requested", worker_order: "worker_order", worker_answer: "worker_answer" } as const;
+
+/** What the notice tells this node of beside elections: what names no node is for whoever it concerns. */
+export function readHint(payload: string, nodeId: string): (typeof hints)[keyof typeof hints] | null {
   try {
     const json = JSON.parse(payload) as { kind?: unknown; node_id?: unknown } | null;
-    return json?.kind === "request" && typeof json.node_id === "string" ? json.node_id : null;
+    const kind = Object.keys(hints).find((each) => each === json?.kind) as keyof typeof hints | undefined;
+    const isForThis = json?.node_id === nodeId || (json?.node_id === undefined && kind === "worker_order");
+    return kind !== undefined && isForThis ? hints[kind] : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

@@ -26,6 +26,7 @@ import type { JobBook } from "../job-contract.js";
 import type { MetricsBook } from "../metrics-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
+import type { WorkerBook } from "../worker-contract.js";
 import { accessBook } from "./access-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { compactionBook } from "./compaction-book.js";
@@ -49,6 +50,7 @@ import { readTransition, type TransitionJson } from "./rows.js";
 import { applicationName, openElectionClient, type SessionOptions } from "./session.js";
 import { snapshotBook } from "./snapshot-book.js";
 import { PostgresWitnessSession } from "./witness-session.js";
+import { workerBook } from "./worker-book.js";
 
 /** What a fenced function gets, and what a user may bring: the `pg` driver's own. */
 export type PostgresTransaction = pg.ClientBase;
@@ -84,6 +86,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly queueView: QueueView;
   readonly jobs: JobBook;
   readonly crons: CronBook;
+  readonly workers: WorkerBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
   readonly metrics: MetricsBook;
@@ -114,6 +117,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.connections = new PostgresConnectionBook(this.questions, send);
     this.metrics = metricsBook(this.questions, send);
     this.compaction = compactionBook(this.questions, send);
+    this.workers = workerBook(this.questions, options.node);
   }
 
   async prepare(): Promise<void> {
@@ -169,8 +173,10 @@ export class PostgresStore implements Store<pg.ClientBase> {
   }
 
   async openWitness(events: SessionEvents & { notice(role: Role, notice: Notice): void }): Promise<WitnessSession> {
-    const requested = (): void => this.registry.tell({ kind: "requested" });
-    this.witness = await PostgresWitnessSession.open(this.session("witness"), { ...events, requested });
+    const hint = (kind: "requested" | "worker_order" | "worker_answer"): void => this.registry.tell({ kind });
+    this.witness = await PostgresWitnessSession.open(this.session("witness"), { ...events, hint });
+    // What was said while nobody listened.
+    for (const kind of ["worker_order", "worker_answer"] as const) hint(kind);
     return this.witness;
   }
 

@@ -1,7 +1,7 @@
 import type { Notice } from "../../election/core/messages.js";
 import type { Role } from "../../election/core/names.js";
-import type { ReapReport, SessionEvents, WitnessSession } from "../contract.js";
-import { readNotice, readRequestNotice } from "./replies.js";
+import type { ReapReport, SessionEvents, StoreNews, WitnessSession } from "../contract.js";
+import { readHint, readNotice } from "./replies.js";
 import { type ElectionClient, openElectionClient, type SessionOptions } from "./session.js";
 import { toHoldfastError } from "./sql-errors.js";
 
@@ -28,15 +28,19 @@ export class PostgresWitnessSession implements WitnessSession {
 
   static async open(
     options: SessionOptions & { readonly quotedSchema: string },
-    events: SessionEvents & { notice(role: Role, notice: Notice): void; requested(): void },
+    events: SessionEvents & {
+      notice(role: Role, notice: Notice): void;
+      hint(kind: Exclude<StoreNews["kind"], "beat">): void;
+    },
   ): Promise<PostgresWitnessSession> {
     const client = await openElectionClient(options, events);
     const schema = options.quotedSchema;
     try {
       client.onNotification((payload) => {
         const read = readNotice(payload);
-        if (read !== null) events.notice(read.role, read.notice);
-        else if (readRequestNotice(payload) === options.nodeId) events.requested();
+        if (read !== null) return events.notice(read.role, read.notice);
+        const kind = readHint(payload, options.nodeId);
+        if (kind !== null) events.hint(kind);
       });
       const rows = await client.query<{ channel: string }>(`select channel from ${schema}.meta`);
       // A hash in hexadecimal: nothing to quote.
