@@ -27,6 +27,12 @@ const catalogue = {
   REFUSED: { status: 409, exit: 1 },
   /** The agent was deleted, and has not registered anew. */
   AGENT_DELETED: { status: 410, exit: 1 },
+  /** No living node has a function of this name. */
+  UNKNOWN_FUNCTION: { status: 404, exit: 1 },
+  /** The function threw; the message is what it said. */
+  FUNCTION_FAILED: { status: 502, exit: 1 },
+  /** The function did not answer in its time. Its job was cancelled. */
+  FUNCTION_TIMED_OUT: { status: 504, exit: 1 },
   /** A setting is missing, unknown, of the wrong kind, or breaks an invariant. */
   BAD_SETTINGS: { status: 400, exit: 2 },
   /** The database cannot be reached. */

@@ -16,6 +16,8 @@ import { type ErrorCode, HoldfastError } from "./errors.js";
 import type { Crons } from "./jobs/crons.js";
 import { type Jobs, jobsRole } from "./jobs/jobs.js";
 import { hasCrons, jobsRoomOf } from "./jobs/jobs-room.js";
+import type { FunctionCalls } from "./jobs/worker/function-calls.js";
+import type { Worker } from "./jobs/worker/worker.js";
 import { Drain } from "./lifecycle/drain.js";
 import { type BeatSignals, firstBeat } from "./lifecycle/first-beat.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
@@ -23,9 +25,9 @@ import { retryWhileAway } from "./lifecycle/retry.js";
 import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
-import { leaderOf, type Posture, postureOf, type Readiness } from "./membership/posture.js";
+import { leaderOf, type Posture, postureOf, type Readiness, readinessOf } from "./membership/posture.js";
 import type { NodeEvents } from "./node-events.js";
-import type { NodeParts } from "./node-parts.js";
+import { lastingFailures, type NodeParts, startPatience } from "./node-parts.js";
 import { queueDefaultsOf } from "./queue/queue-defaults.js";
 import { Queues } from "./queue/queues.js";
 import type { LockSession } from "./store/contract.js";
@@ -36,11 +38,6 @@ import { ElectionObserver } from "./telemetry/election-observer.js";
 import { ElectionMetrics } from "./telemetry/metrics.js";
 import { QueueMetrics } from "./telemetry/queue-metrics.js";
 import { Upkeep } from "./upkeep/upkeep.js";
-
-/** How long a start waits for a database that is away, or for a predecessor whose sessions still linger. */
-const startPatience = { answerMs: 10_000, predecessorMs: 2_000 } as const;
-
-const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["SCHEMA_IN_USE", "NODE_ID_TAKEN", "SCHEMA_TOO_NEW"]);
 
 /** One process of the cluster. It wires the rooms together; each of them is tested without it. */
 export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncDisposable {
@@ -59,6 +56,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   /** Reads are anybody's; `createJobs` of `holdfast/jobs` opens them here. */
   readonly jobs: Jobs;
   readonly crons: Crons;
+  readonly worker: Worker;
+  readonly functions: FunctionCalls;
   /** The message graph, where one was opened here. */
   readonly engine: EngineRoom;
   private readonly parts: NodeParts<Tx>;
@@ -100,15 +99,16 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       lockKeyOf: (role) => config.lockKeys.get(role) ?? null,
     });
     this.membership = this.createMembership();
-    const members = new ClusterMetrics(registry, prefix, () => this.membership.news.members);
+    const members = () => this.membership.news.members;
+    const memberMetrics = new ClusterMetrics(registry, prefix, members);
     const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
     const upkeep = new Upkeep({ ...parts, trouble, role: (name) => this.role(name) });
-    const room = jobsRoomOf({ ...parts, trouble, upkeep, role: () => this.role(jobsRole) });
+    const shown = { trouble, upkeep, members, cluster: this.cluster, work: this.work };
+    const room = jobsRoomOf({ ...parts, ...shown, role: () => this.role(jobsRole) });
     store.onRefused(({ role }) => this.observer.fenceRejected(role));
-    this.jobs = room.jobs;
-    this.crons = room.crons;
+    ({ jobs: this.jobs, crons: this.crons, worker: this.worker, functions: this.functions } = room);
     this.engine = new EngineRoom(this, parts);
-    this.metrics = [elections, members, queueMetrics, ...room.metrics, this.engine];
+    this.metrics = [elections, memberMetrics, queueMetrics, ...room.metrics, this.engine];
     this.draining = new Drain({
       work: this.work,
       clock,
@@ -158,7 +158,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
         stepDown: (role, to) => this.role(role).stepDown({ to }),
       },
       leadsAnything: () => this.roles.leadsAnything,
-      jobs: () => this.work.count,
+      jobs: () => this.work.count + this.worker.running,
+      workerNews: (kind) => this.worker.hear(kind),
       contends: () => (this.elector.state.contending ? this.roles.contended : []),
       heard: (leases) => {
         for (const { role } of leases) this.roles.measure(role, () => this.membership.news.lease(role) ?? null);
@@ -235,15 +236,12 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
 
   /** What has to be true before work is sent here. From memory. */
   readiness(): Readiness {
-    const { timing, cluster } = this.config;
-    const { ageMs, members } = this.membership.news;
-    return {
-      database: this.elector.state.lock.kind === "open" && ageMs <= timing.nodeTimeoutMs,
-      migrations: this.broken !== "SCHEMA_TOO_NEW",
-      registered: this.closing === null && (this.broken === null || this.broken === "SCHEMA_TOO_NEW"),
-      minNodes: members.active >= cluster.minNodes,
-      draining: !this.work.accepting,
-    };
+    return readinessOf(this.config, this.membership.news, {
+      hasLock: this.elector.state.lock.kind === "open",
+      broken: this.broken,
+      isClosing: this.closing !== null,
+      isDraining: !this.work.accepting,
+    });
   }
 
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
@@ -269,8 +267,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   /** Stops admitting work, waits for what is under way (bounded), then gives up every role. The node stays a follower. */
-  drain(): Promise<void> {
-    return this.draining.run();
+  async drain(): Promise<void> {
+    await Promise.all([this.draining.run(), this.worker.rest()]);
   }
 
   /** Takes a drain back: admits work, and contends again. */
@@ -278,6 +276,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     if (this.closing !== null) throw new HoldfastError("CLOSED", `Node "${this.id}" is stopping and cannot resume.`);
     if (this.broken !== null) throw new HoldfastError(this.broken, `Node "${this.id}" cannot resume: restart it.`);
     this.draining.takeBack();
+    this.worker.reconsider();
     this.elector.dispatch({ kind: "candidacy", on: this.config.cluster.leaderElection.enabled });
   }
 
@@ -309,6 +308,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private async goodbye(): Promise<void> {
     this.elector.dispatch({ kind: "halt" });
     this.membership.stop();
+    this.worker.close();
     for (const metrics of this.metrics) metrics.remove();
     try {
       await this.parts.store.registry.leave();
@@ -336,7 +336,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     tell();
     if (!(error instanceof HoldfastError)) return;
     if (error.code === "UNKNOWN_ROLE") this.roles.ensureAll();
-    if (lasting.has(error.code)) this.fatal(error);
+    if (lastingFailures.has(error.code)) this.fatal(error);
   }
 
   private fatal(error: HoldfastError): void {

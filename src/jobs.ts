@@ -12,3 +12,4 @@ export type { Jobs, ReportedResult } from "./jobs/jobs.js";
 export type { LeaseWish } from "./jobs/lease-polls.js";
 export type { NewCron } from "./jobs/new-cron.js";
 export type { NewJob } from "./jobs/new-job.js";
+export type { Employment } from "./jobs/worker/worker.js";

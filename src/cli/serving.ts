@@ -6,6 +6,7 @@ import { loadGraph } from "../engine/create-engine.js";
 import { HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
 import { createJobs } from "../jobs/create-jobs.js";
+import type { Employment } from "../jobs/worker/worker.js";
 import { within } from "../lifecycle/within.js";
 import { type PostgresTransaction, startNode } from "../node.js";
 import { type RunningServer, startServer } from "../server/serve.js";
@@ -25,6 +26,8 @@ export interface ServeExtras {
   readonly attend?: Attendant | null;
   /** The folder of the message graph. */
   readonly graph?: string | null;
+  /** What the node works on itself. */
+  readonly employment?: Employment;
 }
 
 /** Runs one node until it is asked to end, and answers with the exit code. */
@@ -32,19 +35,21 @@ export async function serve(
   config: Config,
   log: Logger,
   ending: EndingWatch,
-  { attend = null, graph = null }: ServeExtras = {},
+  { attend = null, graph = null, employment = {} }: ServeExtras = {},
 ): Promise<number> {
   const atOnce = ending.second.then((signal) => {
     log.warn(`second signal (${signal}): stopping at once, whatever is under way`);
     return 1;
   });
-  return await Promise.race([atOnce, serveUntil(config, { log, ending: ending.first, attend, graph })]);
+  const extras = { attend, graph, employment };
+  return await Promise.race([atOnce, serveUntil(config, { log, ending: ending.first, ...extras })]);
 }
 
 async function serveUntil(
   config: Config,
-  { log, ending, attend, graph }: { readonly log: Logger; readonly ending: Promise<Ending> } & Required<ServeExtras>,
+  parts: { readonly log: Logger; readonly ending: Promise<Ending> } & Required<ServeExtras>,
 ): Promise<number> {
+  const { log, ending, attend, graph, employment } = parts;
   // A folder that is not sound is told before anything begins.
   const loaded = graph === null ? null : await loadGraph(graph, config);
   const node = await start(config, log, ending);
@@ -56,7 +61,8 @@ async function serveUntil(
   let server: RunningServer | null = null;
   try {
     if (contends(config)) node.role(config.primaryRole);
-    if (handsOutJobs(config)) createJobs(node);
+    if (handsOutJobs(config)) createJobs(node, employment);
+    else node.worker.employ(employment);
     if (loaded !== null) await node.engine.open(loaded);
     server = await startServer(node);
   } catch (error) {

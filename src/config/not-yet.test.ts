@@ -18,8 +18,8 @@ function lineOf(toml: string, env: Readonly<Record<string, string>> = {}): strin
 describe("settings without an effect yet", () => {
   it("are named where somebody stated them, in a file or in the environment", () => {
     const tables = '[[alerts]]\nname = "down"\ncondition = "up == 0"\n';
-    expect(lineOf(tables, { HOLDFAST_JOBS_LEADER_WORKS: "true", HOLDFAST_RETENTION_BODIES_DAYS: "7" })).toBe(
-      "not in this version yet: jobs.leader_works, alerts",
+    expect(lineOf(tables, { HOLDFAST_SHUTDOWN_POLL_INTERVAL_MS: "200", HOLDFAST_RETENTION_BODIES_DAYS: "7" })).toBe(
+      "not in this version yet: shutdown.poll_interval_ms, alerts",
     );
     expect(lineOf("[supervisor]\nmoonlight = true\n[shutdown]\npoll_interval_ms = 50\n")).toBe(
       "not in this version yet: shutdown.poll_interval_ms",

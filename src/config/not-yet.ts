@@ -1,7 +1,7 @@
 import type { Sources } from "./load-config.js";
 
 /** Sections and settings of the catalogue that are read and checked, and change nothing in this version. */
-export const notYet: readonly string[] = ["shutdown.poll_interval_ms", "jobs.leader_works", "alerts", "notify"];
+export const notYet: readonly string[] = ["shutdown.poll_interval_ms", "alerts", "notify"];
 
 /** Those of them that somebody stated and may count on. */
 export function statedNotYet(sources: Sources): readonly string[] {

@@ -41,6 +41,14 @@ export interface JobCounts {
   staleResults(results: number): void;
 }
 
+/** Somebody in this process who goes by whether this node leads the jobs. */
+export interface JobsFollower {
+  began(): void;
+  ended(): void;
+  /** It still reports, or gives back, what it has: a leader that goes waits for it a little longer. */
+  isLettingGo(): boolean;
+}
+
 /** A result as an agent reports it. */
 export interface ReportedResult {
   readonly leaseId: string;
@@ -59,6 +67,8 @@ export const jobsRole = "scheduler";
 const longestError = 4_096;
 /** How often a leader that gives its role up looks whether somebody still works for it. */
 const drainLookMs = 50;
+/** For how much longer than anybody else this process itself may take to let go of its jobs. */
+const lettingGoMs = 3_000;
 
 /**
  * Jobs, their leases and results. Reads are anybody's (`book`, `wait`, `events`); what changes them is the leader's, and throws
@@ -71,6 +81,7 @@ export class Jobs {
   private readonly parts: JobsParts;
   private readonly holders = new LeaseHolders();
   private role: JobsRole | null = null;
+  private follower: JobsFollower | null = null;
   private desk: { readonly desk: JobDesk; readonly epoch: bigint } | null = null;
 
   constructor(parts: JobsParts) {
@@ -91,6 +102,11 @@ export class Jobs {
   /** Whether this node works on the jobs now. */
   get isOpen(): boolean {
     return this.desk !== null;
+  }
+
+  /** One at the most. */
+  follow(follower: JobsFollower): void {
+    this.follower = follower;
   }
 
   /** How many agents wait here for work. */
@@ -235,11 +251,13 @@ export class Jobs {
     this.desk = leading;
     const ended = new NotLeaderError(`This node does not lead role "${jobsRole}" any more.`, { role: jobsRole });
     const running = desk.run();
+    this.follower?.began();
     try {
       await Promise.race([running, this.drained(desk, term.signal)]);
     } finally {
       if (this.desk === leading) this.desk = null;
       desk.end(ended);
+      this.follower?.ended();
       await Promise.allSettled([running]); // Nothing is written any more when the role is given up.
     }
   }
@@ -250,7 +268,11 @@ export class Jobs {
     desk.drain();
     const { clock } = this.parts;
     const until = clock.mono() + this.settings.drainGraceMs;
-    while (clock.mono() < until && (desk.isBusy || (await this.isAnythingLeased()))) await pause(clock, drainLookMs);
+    const isWanted = async (): Promise<boolean> => {
+      if (clock.mono() >= until) return this.follower?.isLettingGo() === true && clock.mono() < until + lettingGoMs;
+      return desk.isBusy || (await this.isAnythingLeased());
+    };
+    while (await isWanted()) await pause(clock, drainLookMs);
   }
 
   private async isAnythingLeased(): Promise<boolean> {

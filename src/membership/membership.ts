@@ -9,7 +9,7 @@ import { compactorRole } from "../upkeep/upkeep-roles.js";
 import { ClusterNews } from "./cluster-news.js";
 import { Housekeeping } from "./housekeeping.js";
 import { LoadMeter } from "./load-meter.js";
-import { type NodeLoad, type NodeReport, type NodeRow, type NodeStatus, noLoad } from "./node-row.js";
+import { type NodeLoad, type NodeReport, type NodeRow, type NodeStatus, nodeStatuses, noLoad } from "./node-row.js";
 import { type Actions, RequestDesk } from "./request-desk.js";
 
 export interface MembershipParts {
@@ -26,8 +26,13 @@ export interface MembershipParts {
   readonly heard: (leases: readonly LeaseView[]) => void;
   readonly accessChanged: (version: number) => void;
   readonly configChanged: (version: number) => void;
+  /** A beat was answered, or there is something in the workers' book. */
+  readonly workerNews: (kind: WorkerNews) => void;
   readonly trouble: (what: string, error: unknown) => void;
 }
+
+/** `members`: since the last beat a node came, went, or is another by now. */
+export type WorkerNews = "beat" | "members" | "worker_order" | "worker_answer";
 
 /** For those who forget nothing of it. */
 const kept = { historyDays: 0, auditDays: 0 } as const;
@@ -128,7 +133,11 @@ export class Membership {
       void this.desk.look();
       return;
     }
+    if (news.kind !== "beat") return this.parts.workerNews(news.kind);
+    const before = this.news.members;
     this.news.hear(news);
+    const isSame = nodeStatuses.every((status) => before[status] === news.members[status]);
+    this.parts.workerNews(isSame ? "beat" : "members");
     this.parts.heard(news.leases);
     this.desk.take(news.requests);
     this.parts.accessChanged(news.accessVersion);

@@ -1,4 +1,6 @@
 import type { LeaseView } from "../election/core/lease.js";
+import type { ErrorCode } from "../errors.js";
+import type { MemberCounts } from "./node-row.js";
 
 /** Where a node stands for one role, as it knows it itself, without asking anybody. */
 export interface Posture {
@@ -54,6 +56,27 @@ export interface Readiness {
   readonly registered: boolean;
   readonly minNodes: boolean;
   readonly draining: boolean;
+}
+
+/** `broken`: why this node contends no more, where it does not. */
+export function readinessOf(
+  { timing, cluster }: { readonly timing: { nodeTimeoutMs: number }; readonly cluster: { minNodes: number } },
+  { ageMs, members }: { readonly ageMs: number; readonly members: MemberCounts },
+  state: {
+    readonly hasLock: boolean;
+    readonly broken: ErrorCode | null;
+    readonly isClosing: boolean;
+    readonly isDraining: boolean;
+  },
+): Readiness {
+  const { hasLock, broken, isClosing, isDraining } = state;
+  return {
+    database: hasLock && ageMs <= timing.nodeTimeoutMs,
+    migrations: broken !== "SCHEMA_TOO_NEW",
+    registered: !isClosing && (broken === null || broken === "SCHEMA_TOO_NEW"),
+    minNodes: members.active >= cluster.minNodes,
+    draining: isDraining,
+  };
 }
 
 export function isReady(readiness: Readiness): boolean {

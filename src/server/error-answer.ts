@@ -15,13 +15,16 @@ const neutral: Partial<Record<ErrorCode, string>> = {
   EMBEDDED_FAILED: "The embedded database does not run; the node's log says why.",
 };
 
+/** No failure of this node: what a caller's own function said, or did not say. */
+const ofFunctions: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["FUNCTION_FAILED", "FUNCTION_TIMED_OUT"]);
+
 /** The answer to a `HoldfastError`; null for every other error, which is its owner's to answer. */
 export function errorAnswer(error: unknown, node: GuardedNode): Answer | null {
   if (!(error instanceof HoldfastError)) return null;
   const { code, details } = error;
   if (code === "NOT_LEADER") return notLeader(node, textOf(details.role));
   if (code === "STALE_EPOCH") return answer(node, error.status, staleBody(details));
-  if (error.status >= 500 && error.status !== 503) return internal(node);
+  if (error.status >= 500 && error.status !== 503 && !ofFunctions.has(code)) return internal(node);
   const message = neutral[code] ?? error.message;
   const told = code === "INVALID_REQUEST" ? { details } : {};
   return answer(node, error.status, { error: code, message, ...told });

@@ -14,6 +14,7 @@ import { fromDatabase } from "./database-wait.js";
 import { deadLetterRoutes } from "./dead-letter-routes.js";
 import { docsRoutes } from "./docs-routes.js";
 import { eventRoutes } from "./event-routes.js";
+import { functionRoutes } from "./function-routes.js";
 import { healthRoutes } from "./health-routes.js";
 import { jobControlRoutes } from "./job-control-routes.js";
 import { jobRoutes } from "./job-routes.js";
@@ -83,6 +84,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
     app.register(leaseRoutes, { node, limits });
     app.register(resultRoutes, { node, limits });
     app.register(agentRoutes, { node, limits });
+    app.register(functionRoutes, { node, limits });
     app.register(cronRoutes, { node, limits });
     app.register(eventRoutes, { node, limits });
     app.register(docsRoutes);

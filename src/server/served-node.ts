@@ -4,6 +4,7 @@ import type { Access } from "../access/access.js";
 import type { Config } from "../config/config.js";
 import type { Crons } from "../jobs/crons.js";
 import type { Jobs } from "../jobs/jobs.js";
+import type { FunctionCalls } from "../jobs/worker/function-calls.js";
 import type { InFlightWork } from "../lifecycle/in-flight.js";
 import type { ClusterView } from "../membership/cluster-view.js";
 import type { NodeLoad } from "../membership/node-row.js";
@@ -21,6 +22,7 @@ export interface ServedNode {
   readonly cluster: ClusterView;
   readonly queues: Pick<Queues, "view" | "pause" | "resume" | "skip" | "redrive">;
   readonly jobs: Jobs;
+  readonly functions: Pick<FunctionCalls, "call">;
   readonly crons: Pick<Crons, "list" | "history" | "trigger" | "pause" | "resume">;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   readonly configVersion: number;

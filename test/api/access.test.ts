@@ -36,6 +36,7 @@ const table: Readonly<Record<string, readonly Who[]>> = {
   "GET /dead-letters/:id": readers,
   "GET /dead-letters/:id/body": [],
   "POST /dead-letters/:id/redrive": ["operator", "admin"],
+  "POST /v1/functions/:name": ["operator", "admin"],
   "POST /v1/jobs": ["operator", "admin"],
   "GET /v1/jobs": readers,
   "GET /v1/jobs/:id": readers,

@@ -12,6 +12,7 @@ import { HoldfastError } from "../../src/errors.js";
 import type { Crons } from "../../src/jobs/crons.js";
 import { jobSettingsOf } from "../../src/jobs/job-settings.js";
 import { Jobs } from "../../src/jobs/jobs.js";
+import { FunctionCalls } from "../../src/jobs/worker/function-calls.js";
 import { InFlightWork } from "../../src/lifecycle/in-flight.js";
 import type { Asking, ClusterView, RoleLease } from "../../src/membership/cluster-view.js";
 import type { NodeLoad, NodeRow } from "../../src/membership/node-row.js";
@@ -54,6 +55,7 @@ export class StandInNode implements ServedNode {
   /** What its crons are; the test fills them. */
   readonly cronTables = new MemoryCronTables();
   readonly crons: Crons;
+  readonly functions: FunctionCalls;
   readonly log: ServedNode["log"];
   configVersion = 7;
 
@@ -84,6 +86,9 @@ export class StandInNode implements ServedNode {
     this.stand("LEADER");
     this.jobs = this.openJobs();
     const { jobs, stopping } = this;
+    const trouble = (): void => undefined;
+    const nodes = async (): Promise<readonly NodeRow[]> => await this.cluster.nodes();
+    this.functions = new FunctionCalls({ jobs, nodes, clock: systemClock, trouble });
     this.crons = standInCrons(this.cronTables, this.jobTables, {
       jobs,
       stopping,

@@ -18,12 +18,17 @@ export class ServeCluster implements AsyncDisposable {
   }
 
   /** node-1 leads `scheduler` when this resolves, and the others, node-2 and on, know. */
-  static async start(databaseUrl: string, count: number, settings: ServeSettings = {}): Promise<ServeCluster> {
+  static async start(
+    databaseUrl: string,
+    count: number,
+    settings: ServeSettings = {},
+    args: readonly string[] = [],
+  ): Promise<ServeCluster> {
     const nodes: ServeProcess[] = [];
     const cluster = new ServeCluster(nodes);
     const startNode = async (number: number): Promise<void> => {
       const own = { "store.url": databaseUrl, "cluster.node_id": `node-${number}` };
-      nodes[number - 1] = await ServeProcess.start({ settings: { ...quickCluster, ...own, ...settings } });
+      nodes[number - 1] = await ServeProcess.start({ args, settings: { ...quickCluster, ...own, ...settings } });
     };
     try {
       await startNode(1);

@@ -7,14 +7,20 @@ import { notYetLine } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
 import { parseRole } from "../../election/core/names.js";
 import { engineRole } from "../../engine/engine-role.js";
+import type { Operations } from "../../jobs/agent/operation.js";
+import type { Employment } from "../../jobs/worker/worker.js";
 import { type CommandLine, Ended } from "../command-line.js";
 import { tellingOfLog } from "../embedded-log.js";
 import { watchForEnding } from "../ending.js";
+import { asCount } from "../node-options.js";
 import { paintFor } from "../paint.js";
 import type { Attendant } from "../serving.js";
 
 interface ServeOptions {
   readonly serviceConfig?: string;
+  readonly ops?: string;
+  readonly functions?: string;
+  readonly concurrency?: number;
   readonly config?: string;
 }
 
@@ -28,9 +34,11 @@ export interface NodeKind {
 const plainNode: NodeKind = { settle: (config) => config, attend: null, warnings: () => [] };
 
 export function serveCommand(cli: CommandLine): Command {
-  return servingCommand(cli, "serve", plainNode).description(
-    "run one node; without settings a single one on the embedded PostgreSQL",
-  );
+  return servingCommand(cli, "serve", plainNode)
+    .description("run one node; without settings a single one on the embedded PostgreSQL")
+    .option("--ops <dir>", "operations: the node works on jobs; resize.js there is resize")
+    .option("--functions <dir>", "functions: what POST /v1/functions/NAME runs; greet.js there is greet")
+    .option("--concurrency <n>", "how many jobs, and beside them functions, run at the same time", asCount, 4);
 }
 
 /** A command that runs a node until it is told to stop. */
@@ -51,15 +59,27 @@ export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): 
       const log = createLog(config, { output: cli.stdout, pretty, paint: paintFor(cli.stdout, cli.env) });
       for (const warning of [...warningsOf(config, sources), ...kind.warnings(loaded.config, sources)])
         log.warn(warning);
+      const employment = await employmentOf(cli, options);
       const ending = watchForEnding(cli);
       try {
-        const run = (): Promise<number> => serve(config, log, ending, { attend: kind.attend, graph });
+        const extras = { attend: kind.attend, graph, employment };
+        const run = (): Promise<number> => serve(config, log, ending, extras);
         const exitCode = await tellingOfLog(resolve(cli.cwd, config.store.dataDir), run);
         if (exitCode !== 0) throw new Ended(exitCode);
       } finally {
         ending[Symbol.dispose]();
       }
     });
+}
+
+/** What the node is to work on itself: modules of folders, loaded before anything is begun. */
+async function employmentOf(cli: CommandLine, options: ServeOptions): Promise<Employment> {
+  const { ops, functions, concurrency } = options;
+  if (ops === undefined && functions === undefined) return {};
+  const { loadOperations } = await import("../../jobs/agent/operations-folder.js");
+  const load = async (folder: string | undefined, kind: "operation" | "function"): Promise<Operations> =>
+    folder === undefined ? {} : await loadOperations(resolve(cli.cwd, folder), kind);
+  return { operations: await load(ops, "operation"), functions: await load(functions, "function"), concurrency };
 }
 
 /** Where a message graph is configured, its leader is the one that "the leader" means, unless the settings name another. */
