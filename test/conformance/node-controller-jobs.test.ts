@@ -108,9 +108,9 @@ describe("a node-controller conforms about jobs", () => {
     });
   });
 
-  test.concurrent("a leader that crashed and comes back under its name stands by, says so, and is fenced (N7, N11)", async ({
-    expect,
-  }) => {
+  test.concurrent("a leader that crashed and comes back under its name stands by, says so, and is fenced (N7, N11)", {
+    timeout: 60_000,
+  }, async ({ expect }) => {
     await using database = await createTestDatabase();
     await using cluster = await ServeCluster.start(database.url, 2);
     const old = await cluster.leader();
