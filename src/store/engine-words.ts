@@ -5,7 +5,7 @@
 
 /** So many bytes of a body are looked at. What comes behind is a document that somebody has embedded. */
 export const searchedBytes = 65_536;
-export const bucketCount = 1_024;
+const bucketCount = 1_024;
 const hashes = 2 ** 32;
 
 /** What a message is found by beside its words. */
@@ -27,7 +27,7 @@ export function wordsOf(body: Buffer): readonly number[] {
 }
 
 /** `ADT` of `ADT^A01`. */
-export const codeOf = (type: string): string => type.split("^", 1)[0] ?? "";
+const codeOf = (type: string): string => type.split("^", 1)[0] ?? "";
 
 /** No word begins with a zero, so these are never mistaken for one. */
 export const termsOf = {
@@ -65,36 +65,70 @@ export class WordRun {
     else if (places.at(-1) !== place) places.push(place);
   }
 
-  /** For each bucket its terms: the hash in four bytes, how many places in two, and the places in two each. */
+  /**
+   * For each bucket its terms: the hash in four bytes, the length of what follows in two, and the places, in two bytes each. Of
+   * a word that is nearly everywhere there is a bit for each place instead, which that length is marked for.
+   */
   packed(): ReadonlyMap<number, Buffer> {
-    const sizes = new Map<number, number>();
+    const buckets = new Map<number, Buffer[]>();
     for (const [term, places] of this.terms) {
       const bucket = bucketOf(term);
-      sizes.set(bucket, (sizes.get(bucket) ?? 0) + 6 + 2 * places.length);
+      const packed = packedTerm(term % hashes, places);
+      const known = buckets.get(bucket);
+      if (known === undefined) buckets.set(bucket, [packed]);
+      else known.push(packed);
     }
-    const buckets = new Map([...sizes].map(([bucket, size]) => [bucket, { bytes: Buffer.allocUnsafe(size), at: 0 }]));
-    for (const [term, places] of this.terms) {
-      const bucket = buckets.get(bucketOf(term));
-      if (bucket === undefined) continue;
-      bucket.at = bucket.bytes.writeUInt32LE(term % hashes, bucket.at);
-      bucket.at = bucket.bytes.writeUInt16LE(places.length, bucket.at);
-      for (const place of places) bucket.at = bucket.bytes.writeUInt16LE(place, bucket.at);
-    }
-    return new Map([...buckets].map(([bucket, { bytes }]) => [bucket, bytes]));
+    return new Map([...buckets].map(([bucket, terms]) => [bucket, Buffer.concat(terms)]));
   }
+}
+
+const headBytes = 6;
+/** The length of bits is told from that of places by this. */
+const bitsMark = 0x8000;
+
+function packedTerm(hash: number, places: readonly number[]): Buffer {
+  const bits = Math.floor((places.at(-1) ?? 0) / 8) + 1;
+  const isDense = bits < 2 * places.length;
+  const packed = Buffer.alloc(headBytes + (isDense ? bits : 2 * places.length));
+  packed.writeUInt32LE(hash, 0);
+  packed.writeUInt16LE(isDense ? bits | bitsMark : 2 * places.length, 4);
+  for (const [index, place] of places.entries()) {
+    if (isDense) setBit(packed, headBytes + Math.floor(place / 8), place % 8);
+    else packed.writeUInt16LE(place, headBytes + 2 * index);
+  }
+  return packed;
+}
+
+function setBit(bytes: Buffer, at: number, bit: number): void {
+  bytes.writeUInt8(bytes.readUInt8(at) | (1 << bit), at);
 }
 
 /** Where a term comes in a run, in order, by what is packed of its bucket. */
 export function placesIn(packed: Buffer, term: number): readonly number[] {
   const hash = term % hashes;
   for (let at = 0; at < packed.length; ) {
-    const count = packed.readUInt16LE(at + 4);
-    const from = at + 6;
-    at = from + 2 * count;
-    if (packed.readUInt32LE(from - 6) !== hash) continue;
-    return Array.from({ length: count }, (_, index) => packed.readUInt16LE(from + 2 * index));
+    const length = packed.readUInt16LE(at + 4);
+    const from = at + headBytes;
+    const end = from + (length % bitsMark);
+    if (packed.readUInt32LE(at) === hash) {
+      const bytes = packed.subarray(from, end);
+      return length >= bitsMark ? placesOfBits(bytes) : placesOfList(bytes);
+    }
+    at = end;
   }
   return [];
+}
+
+function placesOfList(bytes: Buffer): readonly number[] {
+  return Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16LE(2 * index));
+}
+
+function placesOfBits(bytes: Buffer): readonly number[] {
+  const places: number[] = [];
+  for (const [index, byte] of bytes.entries()) {
+    for (let bit = 0; byte >> bit > 0; bit += 1) if ((byte >> bit) % 2 === 1) places.push(8 * index + bit);
+  }
+  return places;
 }
 
 /** Tabs, ends of lines and of frames, and the escape of a charset are in texts; other controls are not. */

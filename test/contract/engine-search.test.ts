@@ -70,7 +70,7 @@ describe.each([
   it("is narrowed by time, the end not included", async () => {
     const [a = ""] = await leader.receive({});
     const at = (await leader.book.message(a))?.receivedAt ?? 0;
-    let [b = "", later] = ["", at];
+    let [b, later] = ["", at];
     // Until the database's clock shows another millisecond.
     while (later <= at + 1) {
       [b = ""] = await leader.receive({});

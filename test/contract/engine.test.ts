@@ -121,7 +121,7 @@ describe.each([
     const [id = ""] = await leader.receive({});
     const { id: lane } = await leader.lane("ingress", "adt-in");
     const late = { lane, claim: 99, done: 1, doneSegment: null, keeps: false, head: { kind: "ready" } } as const;
-    const journal = { ...step(id, "unrouted"), ...{ state: keeps("n", "k", 1).state } };
+    const journal = { ...step(id, "unrouted"), state: keeps("n", "k", 1).state };
     expect(await leader.queue.settle(leader.fence, [late], null, journal)).toEqual([lane]);
     expect(await leader.book.message(id)).toMatchObject({ steps: [], statuses: ["received"] });
     expect(await leader.book.stateVersions()).toEqual(new Map());

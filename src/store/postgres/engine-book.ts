@@ -48,8 +48,8 @@ export class PostgresEngineBook implements EngineBook {
   async nextMessageId(fence: FenceToken): Promise<IdRange> {
     // Read under the fence: what an earlier leader still writes would be behind it.
     const [range] = await this.write<RangeJson>(fence, [`select * from ${this.schema}.engine_next_id()`]);
-    const isFull = range?.next_id == null || Number(range.next_id) >= Number(range.end_id);
-    return isFull ? await this.openPartition(fence) : readRange(range);
+    const { next, end } = readRange(range);
+    return next < end ? { next, end } : await this.openPartition(fence);
   }
 
   async openPartition(fence: FenceToken): Promise<IdRange> {
@@ -61,8 +61,9 @@ export class PostgresEngineBook implements EngineBook {
     const drop = `select ${this.schema}.drop_engine_partition(${Math.ceil(olderThanMs)})::text as held`;
     for (let dropped = 0; ; ) {
       const [row] = await this.write<{ held: string | null }>(fence, [drop]);
-      if (row?.held == null) return dropped;
-      dropped += Number(row.held);
+      const held = row?.held ?? null;
+      if (held === null) return dropped;
+      dropped += Number(held);
     }
   }
 
@@ -217,12 +218,12 @@ export class PostgresEngineBook implements EngineBook {
 }
 
 interface RangeJson {
-  readonly next_id: string | null;
+  readonly next_id: string;
   readonly end_id: string;
 }
 
 function readRange(range: RangeJson | undefined): IdRange {
-  return { next: Number(range?.next_id), end: Number(range?.end_id) };
+  return { next: Number(range?.next_id ?? 0), end: Number(range?.end_id ?? 0) };
 }
 
 interface ConfigJson {

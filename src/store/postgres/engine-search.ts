@@ -11,10 +11,10 @@ const budgetMs = 120;
 /** Messages come in the order of their ids, by a clock that may have been set back a little. */
 const slackMs = 10_000;
 /** How many ids are looked through at a time: few first, since most pages are full then. Partitions are twice the most. */
-const firstWindow = 2_048;
+const firstWindow = 512;
 const mostWindow = 500_000;
 /** How many runs of the word index are looked into at a time. */
-const firstRuns = 8;
+const firstRuns = 2;
 const mostRuns = 128;
 /** So many are asked for by their ids. */
 const mostNamed = 1_024;
@@ -38,6 +38,8 @@ interface Findings {
 interface Condition {
   readonly texts: readonly string[];
   readonly values: readonly unknown[];
+  /** The word index knows nothing of it. */
+  readonly isOfSteps: boolean;
 }
 
 /**
@@ -65,7 +67,7 @@ export class EngineSearch {
     if (words?.length === 0) return nothing;
     const range = await this.rangeOf(filter, before);
     if (range === null) return nothing;
-    const { ids, lookedDownTo } = await this.collect(this.stretches(filter, words, range), limit);
+    const { ids, lookedDownTo } = await this.collect(this.stretches(filter, words, range, limit), limit);
     const items = await this.reading.rowsOf(ids.slice(0, limit), filter.status);
     if (ids.length >= limit) return { items, next: items.at(-1)?.id ?? null };
     return { items, next: lookedDownTo <= range.low ? null : `${lookedDownTo}` };
@@ -81,12 +83,17 @@ export class EngineSearch {
     return { ids, lookedDownTo: 0 };
   }
 
-  private stretches(filter: MessageFilter, words: readonly number[] | null, range: Range): AsyncIterable<Findings> {
+  private stretches(
+    filter: MessageFilter,
+    words: readonly number[] | null,
+    range: Range,
+    limit: number,
+  ): AsyncIterable<Findings> {
     const condition = this.conditionOf(filter);
     if (filter.status === "received" || filter.status === "routed") {
       return this.pending(filter, filter.status, words, range, condition);
     }
-    return words === null ? this.windows(range, condition) : this.byWords(filter, words, range, condition);
+    return words === null ? this.windows(range, condition, limit) : this.byWords(filter, words, range, condition);
   }
 
   /** The ids that the times and the cursor leave; null where there are none. */
@@ -102,11 +109,11 @@ export class EngineSearch {
          case when $2::text is not null then ${idAt("$2")} end as last`,
       [from === undefined ? null : from - slackMs, until === undefined ? null : until + slackMs],
     );
-    if (row?.lowest == null || row.highest === null) return null;
-    if (from !== undefined && row.first === null) return null;
-    const low = Number(row.first ?? row.lowest);
+    const { lowest = null, highest = null, first = null, last = null } = row ?? {};
+    if (lowest === null || highest === null || (from !== undefined && first === null)) return null;
+    const low = Number(first ?? lowest);
     const below = before === undefined ? Number.POSITIVE_INFINITY : Number(before);
-    const high = Math.min(Number(row.highest), Number(row.last ?? row.highest), below - 1);
+    const high = Math.min(Number(highest), Number(last ?? highest), below - 1);
     return low > high ? null : { low, high };
   }
 
@@ -128,12 +135,13 @@ export class EngineSearch {
     else if (type !== undefined) {
       add((p) => `(e.type = ${p} or e.type >= ${p} || '^' and e.type < ${p} || '_')`, shownText.type(type));
     }
-    if (status === "error") texts.push(this.isInError());
     // What waits is looked for in the queue.
-    else if (status !== undefined && status !== "received" && status !== "routed") {
+    const isOfSteps = status !== undefined && status !== "received" && status !== "routed";
+    if (status === "error") texts.push(this.isInError());
+    else if (isOfSteps) {
       add((p) => `e.id in (select s.id from ${this.schema}.engine_steps s where s.kind = ${p})`, status);
     }
-    return { texts, values };
+    return { texts, values, isOfSteps };
   }
 
   private isInError(): string {
@@ -143,25 +151,33 @@ export class EngineSearch {
       where d.queue = '${engineQueue}' and d.redriven_at is null)`;
   }
 
-  private async *windows({ low, high }: Range, condition: Condition): AsyncGenerator<Findings> {
+  private async *windows({ low, high }: Range, condition: Condition, limit: number): AsyncGenerator<Findings> {
     for (let [top, width] = [high, firstWindow]; top >= low; ) {
       // Not over the border of a partition, where ids may have a gap.
       const bottom = Math.max(low, top - width + 1, top - (top % mostWindow));
-      const ids = await this.within("e.id between $1 and $2", [bottom, top], condition);
-      yield { ids, lookedDownTo: bottom };
+      yield { ids: await this.within("e.id between $1 and $2", [bottom, top], condition, limit), lookedDownTo: bottom };
       top = bottom - 1;
       width = Math.min(width * 8, mostWindow);
     }
   }
 
-  private async within(stretch: string, bounds: readonly unknown[], { texts, values }: Condition) {
+  /** All of a stretch that fit, newest first, or the newest `limit` of them. */
+  private async within(
+    stretch: string,
+    bounds: readonly unknown[],
+    { texts, values }: Condition,
+    limit: number | null = null,
+  ): Promise<readonly number[]> {
     const rows = await this.questions.rows<{ id: string }>(
       "searching messages",
-      `select e.id::text as id from ${this.schema}.engine_messages e
-       where ${[stretch, "$2::bigint is not null", ...texts].join(" and ")}`,
+      `with found as materialized (
+         select e.id from ${this.schema}.engine_messages e
+         where ${[stretch, "$2::bigint is not null", ...texts].join(" and ")}
+       )
+       select id::text as id from found order by found.id desc limit ${limit ?? "all"}`,
       [...bounds, ...values],
     );
-    return rows.map(({ id }) => Number(id)).sort((one, other) => other - one);
+    return rows.map(({ id }) => Number(id));
   }
 
   private async fitting(ids: readonly number[], condition: Condition): Promise<readonly number[]> {
@@ -221,12 +237,26 @@ export class EngineSearch {
     const terms = [...words, ...ownTerms(filter)];
     for (let [from, count] = [0, firstRuns]; from < runs.length; ) {
       const some = runs.slice(from, from + count);
-      const found = await this.words.inRuns(some, terms);
-      const ids = found.filter((id) => id >= low && id <= high);
-      yield { ids: await this.fitting(ids, condition), lookedDownTo: Math.max(low, some.at(-1) ?? low) };
+      const bottom = Math.max(low, some.at(-1) ?? low);
+      const top = from === 0 ? high : (runs[from - 1] ?? high) - 1;
+      yield { ids: await this.inRuns(some, terms, { low: bottom, high: top }, condition), lookedDownTo: bottom };
       from += count;
       count = Math.min(count * 8, mostRuns);
     }
+  }
+
+  /** Where few are of a status, most runs need not be looked into. */
+  private async inRuns(runs: readonly number[], terms: readonly number[], range: Range, condition: Condition) {
+    const { low, high } = range;
+    if (!condition.isOfSteps) {
+      const found = await this.words.inRuns(runs, terms);
+      return await this.fitting(
+        found.filter((id) => id >= low && id <= high),
+        condition,
+      );
+    }
+    const fit = new Set(await this.within("e.id between $1 and $2", [low, high], condition));
+    return fit.size === 0 ? [] : (await this.words.inRuns(runs, terms)).filter((id) => fit.has(id));
   }
 }
 

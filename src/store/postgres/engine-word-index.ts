@@ -33,7 +33,7 @@ export class WordIndex {
 
   /** The next run, of `limit` messages or what is left of a partition that is closed; null where there is none yet. */
   async nextRun(limit: number): Promise<{ readonly messages: number; readonly statements: readonly string[] } | null> {
-    const [range] = await this.questions.rows<{ first: string | null; size: string }>(
+    const [range] = await this.questions.rows<{ first: string; size: string }>(
       "looking for messages to index",
       `with last as (select coalesce(max(last_id), -1) + 1 as next from ${this.schema}.engine_word_runs),
        home as (
@@ -53,7 +53,7 @@ export class WordIndex {
        group by home.closed having count(*) >= $1 or home.closed`,
       [limit],
     );
-    if (range?.first == null) return null;
+    if (range === undefined) return null;
     const firstId = Number(range.first);
     const run = new WordRun(firstId);
     let lastId = firstId;

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { createLogin, migratedBy } from "../support/login-role.js";
+import { EngineLeader, keeps, step } from "./engine-leader.js";
+import { Player, postgresHarness } from "./harness.js";
+
+test("nodes that own nothing keep the engine's journal: write, search, index, open and drop partitions, publish", async () => {
+  await using migrator = await createLogin("migrator");
+  await using role = await createLogin("node");
+  await using reader = await createLogin("reader");
+  await using database = await migratedBy(migrator, role, reader);
+  await using harness = await postgresHarness({ database, url: role.at(database.url) });
+  await using player = await Player.join(harness, "first");
+  const leader = await EngineLeader.elect(player);
+  const { book, fence } = leader;
+  const [id = ""] = await leader.receive({ body: "MSH|needle", ack: "AA" }, { body: "two" });
+  const journal = { ...step(id, "unrouted"), state: keeps("n", "k", 1).state };
+  expect(await leader.finish("ingress", "adt-in", { journal })).toEqual([]);
+  expect(await book.indexWords(fence, 2)).toBe(2);
+  expect(await leader.found({ text: "needle", status: "unrouted", from: 0 })).toEqual([id]);
+  expect(await leader.found({ status: "received" })).toHaveLength(1);
+  expect(await book.message(id)).toMatchObject({ ack: Buffer.from("AA") });
+  expect(await book.departed(fence, [{ stage: "ingress", lane: "adt-in", reason: "gone" }], 9)).toBe(1);
+  expect(await book.standing()).toMatchObject([{ connection: "adt-in", error: 1 }]);
+  expect(await book.readState("n", 0)).toMatchObject({ version: 1 });
+  await book.publishReference(fence, { name: "wards", hash: "1", rows: [{ key: "a", value: 1 }] });
+  await book.publishReference(fence, { name: "wards", hash: "2", rows: [{ key: "a", value: 2 }] });
+  expect(await book.readReference("wards", 2)).toEqual([{ key: "a", value: 2 }]);
+  expect(await book.raiseConfigVersion()).toBe(1);
+  await book.publishConfig(player.holder, { version: 1, hash: "h", error: null });
+  expect(await book.configs()).toMatchObject([{ nodeId: "first", version: 1 }]);
+  await book.openPartition(fence);
+  expect(await book.dropPartitions(fence, 0)).toBe(2);
+});
