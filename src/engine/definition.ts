@@ -3,7 +3,6 @@ import type { InboundTransport, OutboundTransport } from "./connection-transport
 import type { EngineMessage, MessageFormat } from "./engine-message.js";
 import type { Send } from "./send.js";
 import type { WrittenDuration } from "./transport-options.js";
-import type { HttpCredentials } from "./transports/http/http-credentials.js";
 
 /**
  * What a config folder is made of. Each function takes down what it is given and never throws: the folder is checked as a
@@ -141,21 +140,19 @@ export interface ReferenceOptions {
   readonly every?: WrittenDuration | undefined;
 }
 
+/** Paths are read from the config folder. Without a `format` the end of the name tells; it is JSON unless it is ".csv". */
 export type ReferenceOrigin =
   | { readonly kind: "file"; readonly path: string; readonly format?: "csv" | "json" | undefined }
   | {
       readonly kind: "sql";
-      /** Without its password. */
-      readonly url: string;
-      /** The variable of the environment that holds the password. */
-      readonly passwordFrom?: string | undefined;
+      /** The variable of the environment that holds the database's URL: postgres://... */
+      readonly urlFrom: string;
       readonly query: string;
     }
   | {
       readonly kind: "http";
       readonly url: string;
       readonly headers?: Readonly<Record<string, string>> | undefined;
-      readonly auth?: HttpCredentials | undefined;
       readonly format?: "csv" | "json" | undefined;
     };
 

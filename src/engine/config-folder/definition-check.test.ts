@@ -46,7 +46,7 @@ describe("what a definition is given", () => {
     ],
     [defineOutbound, { name: "x", transport: toLab, retry: { attempts: "forever" } }],
     [defineReference, { name: "x", key: "id", from: csv, every: "1h" }],
-    [defineReference, { name: "x", key: "id", from: { kind: "sql", url: "postgres://db/x", query: "select 1" } }],
+    [defineReference, { name: "x", key: "id", from: { kind: "sql", urlFrom: "WARDS_URL", query: "select 1" } }],
     [defineReference, { name: "x", key: "id", from: { kind: "http", url: "http://x", headers: { a: "b" } } }],
   ])("may be of %o: %j", (define, given) => {
     expect(problemsOf(define, given)).toEqual([]);
@@ -201,8 +201,18 @@ describe("what a definition is given", () => {
     ],
     [
       defineReference,
-      { name: "x", key: "id", from: { kind: "http", url: "u", headers: { a: 1 } } },
+      { name: "x", key: "id", from: { kind: "http", url: "http://u", headers: { a: 1 } } },
       "reference x.from.headers must be texts by name.",
+    ],
+    [
+      defineReference,
+      { name: "x", key: "id", from: { kind: "sql", urlFrom: "postgres://me:secret@db/x", query: "select 1" } },
+      "reference x.from.urlFrom must be the name of a variable of the environment",
+    ],
+    [
+      defineReference,
+      { name: "x", key: "id", from: { kind: "http", url: "wards" } },
+      "reference x.from.url must be an address that begins with http:// or https://.",
     ],
     [defineReference, { name: "x", key: "id", from: csv, every: "1ms" }, "reference x.every must be a duration"],
   ])("of %o is refused in one line where it is %j", (define, given, said) => {

@@ -11,7 +11,6 @@ import type {
   RetryOptions,
   RouterOptions,
 } from "../definition.js";
-import { httpCredentials } from "../transports/http/http-credentials.js";
 import { Fields } from "../transports/setting-fields.js";
 import type { PlacedDefinition } from "./placed-definition.js";
 import { checkInboundTransport, checkOutboundTransport } from "./transport-checks.js";
@@ -108,8 +107,8 @@ function checkOutbound(fields: Fields, problems: string[]): void {
 
 const originFields: Readonly<Record<string, readonly string[]>> = {
   file: ["kind", "path", "format"],
-  sql: ["kind", "url", "passwordFrom", "query"],
-  http: ["kind", "url", "headers", "auth", "format"],
+  sql: ["kind", "urlFrom", "query"],
+  http: ["kind", "url", "headers", "format"],
 };
 
 function checkReference(fields: Fields): void {
@@ -122,9 +121,9 @@ function checkReference(fields: Fields): void {
   if (from === null) return fields.bad("from", `an object whose kind is ${quoted(Object.keys(originFields))}`);
   if (kind === "file") from.text("path", null, "the path of a file");
   if (kind === "sql") from.text("query", null, "the statement that answers the rows");
-  if (from.has("passwordFrom")) from.variable("passwordFrom");
-  if (kind === "http") httpCredentials(from);
-  if (kind !== "file") from.text("url", null, "an address");
+  if (kind === "sql") from.variable("urlFrom");
+  if (kind === "http")
+    from.matching("url", null, /^https?:\/\/[^\s]+$/, "an address that begins with http:// or https://");
   if (kind !== "sql") from.oneOf("format", ["csv", "json"], "csv");
   const headers = from.value("headers");
   if (headers !== undefined && !isTextByName(headers)) from.bad("headers", "texts by name");
