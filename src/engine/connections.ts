@@ -67,10 +67,10 @@ export class Connections {
     this.parts.outboundsChanged();
   }
 
-  /** Nothing comes in any more from the moment of the call; what goes out is closed with it. */
-  async close(): Promise<void> {
+  /** Nothing comes in any more from the moment of the call; what is being sent may end. */
+  async close(lingerMs: number): Promise<void> {
     this.isOver = true;
-    await Promise.all([this.inbounds.stopAll(), this.outbounds.closeAll()]);
+    await Promise.all([this.inbounds.stopAll(), this.outbounds.closeAll(lingerMs)]);
     // A start that was under way may have opened one more.
     await this.turn;
     await this.inbounds.stopAll();

@@ -61,6 +61,8 @@ const lanesAtOnce = 4_096;
 /** A delivery has bounds of its own, and a step of the graph takes no time at all. */
 const stepTimeoutMs = 600_000;
 const awayPauseMs = 100;
+/** What was sent may still be answered after the role is given up: then the next leader does not send it again. */
+const lingerMs = 1_000;
 /** How often a node that does not lead looks at what handlers remember, and at the reference sets. */
 const followMs = 5_000;
 
@@ -100,6 +102,7 @@ export class Engine {
       admits: (lane) => this.admits(lane),
       rulesOf: (lane) => retryRulesOf(this.graph, lane),
       settleEach: new Set([stages.outbound]),
+      lingerMs,
     });
     this.takingIn = new TakingIn({ queue: this.queue, book, now: () => node.clock.wall() });
     this.process();
@@ -199,7 +202,7 @@ export class Engine {
     const { term } = this;
     if (term === null) return;
     term.over.abort();
-    await term.connections.close();
+    await term.connections.close(lingerMs);
     if (this.term === term) this.term = null;
   }
 

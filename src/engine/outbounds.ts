@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { within } from "../lifecycle/within.js";
 import type { OutboundDefinition } from "./definition.js";
 import type { DeliveryOutcome, Destination, DestinationState } from "./transports/transport.js";
 
@@ -67,7 +68,12 @@ export class Outbounds {
     await Promise.all(closing.map(async ([, { destination }]) => await destination.close()));
   }
 
-  async closeAll(): Promise<void> {
+  /** What is being sent may end, for so long at most. */
+  async closeAll(lingerMs: number): Promise<void> {
+    await within(
+      lingerMs,
+      Promise.allSettled(this.sending.values()).then(() => undefined),
+    );
     const closing = [...this.byLane.values()];
     this.byLane.clear();
     await Promise.all(closing.map(async ({ destination }) => await destination.close()));

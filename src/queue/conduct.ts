@@ -15,4 +15,6 @@ export interface QueueConduct {
   readonly rulesOf?: ((lane: LaneName) => HeadRules | null) | undefined;
   /** Stages in which a message is committed as finished before the next of its lane begins: a crash repeats one of them at most. */
   readonly settleEach?: ReadonlySet<string> | undefined;
+  /** How long what was begun there may go on after the end of a term: what ends in time is not repeated by the next leader. */
+  readonly lingerMs?: number | undefined;
 }

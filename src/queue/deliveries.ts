@@ -169,9 +169,10 @@ export class Deliveries {
   }
 
   private async deliver(flight: Flight, messages: readonly StoredMessage[]): Promise<void> {
-    const { settings, signal, clock } = this.parts;
+    const { settings, signal, clock, conduct } = this.parts;
     const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
-    const seat = new HandlerSeat({ clock, timeoutMs, signal, stages, maxBodyBytes });
+    const lingerMs = conduct.settleEach?.has(flight.lane.stage) === true ? (conduct.lingerMs ?? 0) : 0;
+    const seat = new HandlerSeat({ clock, timeoutMs, signal, stages, maxBodyBytes, lingerMs });
     try {
       const head = await this.deliverEach(flight, messages, seat);
       // One that hung, and was given back meanwhile, has ended before.

@@ -278,6 +278,25 @@ describe("when leadership ends", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("a call that may linger succeeds if it ends in time, and is told to end when its time is over", async () => {
+    const inTime = held();
+    const first = runHandler(inTime.handler, message, { ...options, lingerMs: 100 });
+    const tooLate = held();
+    const second = runHandler(tooLate.handler, message, { ...options, lingerMs: 100 });
+    const failing = held();
+    const third = runHandler(failing.handler, message, { ...options, lingerMs: 100 });
+    term.abort();
+    inTime.settle.resolve();
+    failing.settle.reject(new Error("no"));
+    expect(await first).toMatchObject({ kind: "done" });
+    expect(await third).toEqual({ kind: "abandoned", stillRunning: null });
+    vi.advanceTimersByTime(99);
+    expect(await isPending(second)).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(await second).toMatchObject({ kind: "abandoned", stillRunning: expect.any(Promise) });
+    tooLate.settle.resolve();
+  });
+
   it("every call under way is abandoned", async () => {
     const call = held();
     const runs = Array.from({ length: 50 }, () => runHandler(call.handler, message, options));

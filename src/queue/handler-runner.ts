@@ -69,6 +69,8 @@ export interface RunOptions extends IntakeBounds {
   readonly signal: AbortSignal;
   /** How long after its time a function may take to settle, before the failure is reported while it still runs. */
   readonly graceMs?: number | undefined;
+  /** How long after the end of the term what was begun may still succeed, before it is told to end. Not at all by default. */
+  readonly lingerMs?: number | undefined;
 }
 
 interface Limits {
@@ -116,6 +118,7 @@ export class HandlerSeat {
   private readonly options: RunOptions;
   private readonly unwatch: () => void;
   private watched: Watched | null = null;
+  private isEnding = false;
   private wakeAt = Number.POSITIVE_INFINITY;
   private takeBack: () => void = () => undefined;
 
@@ -168,7 +171,10 @@ export class HandlerSeat {
 
   private settled(watched: Watched, result: () => HandlerResult): void {
     if (this.watched !== watched) return;
-    this.finish(watched, watched.phase === "in time" ? result() : tooLong(watched.limits, null));
+    const settled = watched.phase === "in time" ? result() : tooLong(watched.limits, null);
+    // What fails because all is ending has cost no attempt.
+    const isAbandoned = this.isEnding && settled.kind === "failed";
+    this.finish(watched, isAbandoned ? { kind: "abandoned", stillRunning: null } : settled);
   }
 
   private finish(watched: Watched, result: HandlerResult): void {
@@ -197,7 +203,9 @@ export class HandlerSeat {
 
   private onDeadline(watched: Watched, now: number): void {
     const { call, limits, ended } = watched;
-    if (watched.phase === "in time") {
+    if (this.isEnding) {
+      this.abandon(watched);
+    } else if (watched.phase === "in time") {
       watched.phase = "late";
       watched.deadline = now + limits.graceMs;
       call.abort(new DOMException(tooLongText(limits), "TimeoutError"));
@@ -213,7 +221,15 @@ export class HandlerSeat {
 
   private onEndOfTerm(): void {
     const { watched } = this;
+    const { lingerMs = 0, clock } = this.options;
+    this.isEnding = true;
     if (watched === null) return;
+    if (lingerMs === 0 || watched.phase !== "in time") return this.abandon(watched);
+    watched.deadline = Math.min(watched.deadline, clock.mono() + lingerMs);
+    this.wake(watched.deadline);
+  }
+
+  private abandon(watched: Watched): void {
     const { call, ended } = watched;
     this.finish(watched, { kind: "abandoned", stillRunning: ended });
     call.abort(this.options.signal.reason);

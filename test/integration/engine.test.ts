@@ -6,7 +6,7 @@ import { ConfigFiles, type Files } from "../support/config-folder.js";
 import { clusterNode, quick } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
-import { adt, codeOf, Receiver, Sender } from "./mllp-scene.js";
+import { ackFor, adt, codeOf, promiseOfTest, Receiver, Sender } from "./mllp-scene.js";
 
 /** A port that is free now. The graph names its ports, so 0 will not do. */
 async function freePort(): Promise<number> {
@@ -193,6 +193,30 @@ test.concurrent("only the leader listens; a standby takes over with what handler
   expect(codeOf(await second.ask(visit("2", "77")))).toBe("AA 2");
   expect(codeOf(await second.ask(visit("1", "77")))).toBe("AA 1");
   await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "PID")[4])).toEqual(["1", "2"]);
+});
+
+test.concurrent("what is being sent while the role is given up is finished, and the next leader does not send it again", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  await using folder = await ConfigFiles.write(feed(port, lab.port));
+  await using a = await startFeed(database.url, "a", folder.path);
+  await using first = await connected(port);
+  await using b = await startFeed(database.url, "b", folder.path);
+  const { promise: sending, resolve: begun } = promiseOfTest();
+  lab.onFrame = (body, sender) => {
+    begun();
+    setTimeout(() => sender.send(ackFor(body)), 50);
+  };
+  expect(codeOf(await first.ask(visit("1", "77")))).toBe("AA 1");
+  await sending;
+  await a.node.role("engine").stepDown({ to: "b" });
+  await using second = await connected(port);
+  expect(codeOf(await second.ask(visit("2", "77")))).toBe("AA 2");
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "MSH")[9])).toEqual(["1", "2"]);
+  expect(b.node.role("engine").gate.isLeader).toBe(true);
 });
 
 test.concurrent("a connection that was stopped stays so for the next leader, and its messages wait in order", async ({
