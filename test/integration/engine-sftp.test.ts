@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -157,6 +158,20 @@ it("does not ask a server again at once that does not let it in", async () => {
   await new Promise((resolve) => setTimeout(resolve, 80));
   expect(source.state).toBe(looks);
   expect(server.connections()).toBe(1);
+});
+
+it("logs in with a private key, from a file or from the environment", async () => {
+  const path = join(root, "key");
+  await writeFile(path, server.privateKey, { mode: 0o600 });
+  vi.stubEnv("LAB_KEY", server.privateKey);
+  for (const way of [{ privateKey: path }, { privateKeyFrom: "LAB_KEY" }]) {
+    const destination = destinationTo({ passwordFrom: undefined, ...way });
+    expect(await destination.send(deliveryOf("x"), openGuard, noAbort)).toEqual(delivered);
+  }
+  const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ type: "pkcs1", format: "pem" });
+  vi.stubEnv("LAB_KEY", String(other));
+  const stranger = destinationTo({ passwordFrom: undefined, privateKeyFrom: "LAB_KEY" });
+  expect(await stranger.send(deliveryOf("y"), openGuard, noAbort)).toMatchObject({ kind: "unreached" });
 });
 
 it("does not start without its variable, its key or its package, and says which", async () => {

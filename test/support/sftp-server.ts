@@ -4,7 +4,7 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import ssh2, { type Attributes, type SFTPWrapper } from "ssh2";
+import ssh2, { type Attributes, type ParsedKey, type PublicKeyAuthContext, type SFTPWrapper } from "ssh2";
 
 const { STATUS_CODE: status, OPEN_MODE: mode } = ssh2.utils.sftp;
 
@@ -13,6 +13,8 @@ export interface SftpServer extends AsyncDisposable {
   readonly port: number;
   /** As settings name it. */
   readonly hostKey: string;
+  /** Who has it is let in without a password. */
+  readonly privateKey: string;
   /** How many connections it has had. */
   readonly connections: () => number;
   /** Ends every connection, without a word. */
@@ -45,12 +47,13 @@ export async function startSftpServer(root: string): Promise<SftpServer> {
   const ssh = new ssh2.Server({ hostKeys: [privateKey] }, (client) => {
     client.on("error", () => undefined);
     client.on("authentication", (context) => {
+      if (context.method === "publickey") return answerKey(context, parsed);
       const isRight =
         context.method === "password" &&
         context.username === sftpUser.username &&
         context.password === sftpUser.password;
       if (isRight) context.accept();
-      else context.reject(["password"]);
+      else context.reject(["password", "publickey"]);
     });
     client.on("session", (accept) => {
       accept().on("sftp", (acceptSftp) => serve(acceptSftp(), root, (request, path) => server.before(request, path)));
@@ -70,6 +73,7 @@ export async function startSftpServer(root: string): Promise<SftpServer> {
   const server: SftpServer = {
     port: (tcp.address() as AddressInfo).port,
     hostKey,
+    privateKey,
     connections: () => connections,
     cut,
     before: () => undefined,
@@ -81,6 +85,15 @@ export async function startSftpServer(root: string): Promise<SftpServer> {
     },
   };
   return server;
+}
+
+/** Its own key opens it too, to who has the private half. */
+function answerKey(context: PublicKeyAuthContext, own: ParsedKey): void {
+  const { key, blob, signature, hashAlgo } = context;
+  const isKnown = context.username === sftpUser.username && key.data.equals(own.getPublicSSH());
+  const isSigned = blob === undefined || signature === undefined || own.verify(blob, signature, hashAlgo) === true;
+  if (isKnown && isSigned) context.accept();
+  else context.reject(["password", "publickey"]);
 }
 
 interface OpenFile {
