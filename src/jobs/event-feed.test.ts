@@ -5,7 +5,8 @@ import type { EventCursor, EventReading, StoredEvent } from "../store/job-contra
 import { EventFeed } from "./event-feed.js";
 import { finishedJob } from "./job-wait.js";
 
-const never = new AbortController().signal;
+/** A signal of its own for everybody who waits. */
+const never = (): AbortSignal => new AbortController().signal;
 
 function open() {
   const scene = new JobScene();
@@ -60,7 +61,7 @@ describe("the events of a node", () => {
     await scene.clock.advance(0);
     expect(idsOf(await feed.after(start))).toEqual([1]);
     await submit("b");
-    const advanced = feed.advanced({ generation: "g", id: 1 }, 60_000, never);
+    const advanced = feed.advanced({ generation: "g", id: 1 }, 60_000, never());
     await scene.clock.advance(1_000);
     await advanced;
     const before = reads.length;
@@ -116,7 +117,7 @@ describe("the events of a node", () => {
 
 describe("waiting for a job", () => {
   const cancel = (scene: JobScene) => scene.book.apply(jobFence, [{ kind: "cancel", jobId: "job" }]);
-  const wait = ({ scene, feed }: ReturnType<typeof open>, ms: number, signal = never) =>
+  const wait = ({ scene, feed }: ReturnType<typeof open>, ms: number, signal = never()) =>
     finishedJob("job", ms, signal, { book: scene.book, feed, clock: scene.clock });
 
   it("ends when the job does", async () => {
@@ -159,7 +160,7 @@ describe("waiting for a job", () => {
         return await scene.book.job(jobId);
       },
     };
-    const waited = finishedJob("job", 60_000, never, { book, feed: opened.feed, clock: scene.clock });
+    const waited = finishedJob("job", 60_000, never(), { book, feed: opened.feed, clock: scene.clock });
     await scene.clock.advance(30_000);
     await scene.book.apply(jobFence, [{ kind: "cancel", jobId: "another" }]);
     await scene.clock.advance(30_000);

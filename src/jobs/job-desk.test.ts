@@ -4,7 +4,8 @@ import { HoldfastError, NotLeaderError } from "../errors.js";
 import type { JobOrder, LeaseAnswer } from "../store/job-orders.js";
 import { JobDesk } from "./job-desk.js";
 
-const never = new AbortController().signal;
+/** A signal of its own for everybody who waits. */
+const never = (): AbortSignal => new AbortController().signal;
 const ttlMs = 60_000;
 
 describe("the leader's desk", () => {
@@ -91,7 +92,7 @@ describe("the leader's desk", () => {
   });
 
   it("serves an agent that waits by the transaction that takes its job in", async () => {
-    const polled = desk.lease(wish("agent-1"), 30_000, never);
+    const polled = desk.lease(wish("agent-1"), 30_000, never());
     await scene.clock.advance(0);
     expect(desk.waiting).toBe(1);
     await Promise.all([desk.carryOut(submission("job")), scene.clock.advance(0)]);
@@ -101,7 +102,7 @@ describe("the leader's desk", () => {
   });
 
   it("asks the database nothing for agents that wait and for whom nothing came", async () => {
-    const polls = Array.from({ length: 20 }, (_, n) => desk.lease(wish(`agent-${n}`), 100_000, never));
+    const polls = Array.from({ length: 20 }, (_, n) => desk.lease(wish(`agent-${n}`), 100_000, never()));
     await scene.clock.advance(0);
     const before = scene.applied.length;
     await scene.clock.advance(60_000);
@@ -113,14 +114,14 @@ describe("the leader's desk", () => {
 
   it("looks once for an agent that does not want to wait", async () => {
     await Promise.all([desk.carryOut(submission("job")), scene.clock.advance(0)]);
-    const [got] = await Promise.all([desk.lease(wish("agent-1"), 0, never), scene.clock.advance(0)]);
+    const [got] = await Promise.all([desk.lease(wish("agent-1"), 0, never()), scene.clock.advance(0)]);
     expect(tasksOf(got)).toEqual(["job"]);
-    const [none] = await Promise.all([desk.lease(wish("agent-1"), 0, never), scene.clock.advance(0)]);
+    const [none] = await Promise.all([desk.lease(wish("agent-1"), 0, never()), scene.clock.advance(0)]);
     expect(none).toEqual({ kind: "none" });
   });
 
   it("finds an agent for each of many jobs that come at once, more than are matched together", async () => {
-    const polls = Array.from({ length: 400 }, (_, n) => desk.lease(wish(`agent-${n}`), 100_000, never));
+    const polls = Array.from({ length: 400 }, (_, n) => desk.lease(wish(`agent-${n}`), 100_000, never()));
     await scene.clock.advance(0);
     const jobs = Array.from({ length: 400 }, (_, n) => desk.carryOut(submission(`job-${n}`)));
     await scene.clock.advance(0);
@@ -129,8 +130,8 @@ describe("the leader's desk", () => {
   });
 
   it("finds another agent for a job whose agent took a more urgent one", async () => {
-    const able = desk.lease(wish("able", { capabilities: ["gpu"] }), 100_000, never);
-    const plain = desk.lease(wish("plain"), 100_000, never);
+    const able = desk.lease(wish("able", { capabilities: ["gpu"] }), 100_000, never());
+    const plain = desk.lease(wish("plain"), 100_000, never());
     await scene.clock.advance(0);
     const jobs = [submission("easy"), submission("hard", { capabilities: ["gpu"], priority: 3 })];
     await Promise.all([...jobs.map((job) => desk.carryOut(job)), scene.clock.advance(0)]);
@@ -159,8 +160,8 @@ describe("the leader's desk", () => {
 
   it("hands what was given back to another who waits", async () => {
     await Promise.all([desk.carryOut(submission("job")), scene.clock.advance(0)]);
-    await Promise.all([desk.lease(wish("agent-1"), 0, never), scene.clock.advance(0)]);
-    const waiting = desk.lease(wish("agent-2"), 100_000, never);
+    await Promise.all([desk.lease(wish("agent-1"), 0, never()), scene.clock.advance(0)]);
+    const waiting = desk.lease(wish("agent-2"), 100_000, never());
     await scene.clock.advance(0);
     void desk.carryOut({ kind: "give_back", agent: "agent-1", leaseId: null, jobIds: null });
     await scene.clock.advance(0);
@@ -172,12 +173,12 @@ describe("the leader's desk", () => {
       desk.carryOut(submission("later", { runAt: scene.clock.wall() + 5_000 })),
       scene.clock.advance(0),
     ]);
-    const first = desk.lease(wish("silent"), 100_000, never);
+    const first = desk.lease(wish("silent"), 100_000, never());
     await scene.clock.advance(4_999);
     expect(desk.waiting).toBe(1);
     await scene.clock.advance(1);
     expect(tasksOf(await first)).toEqual(["later"]);
-    const second = desk.lease(wish("other"), 100_000, never);
+    const second = desk.lease(wish("other"), 100_000, never());
     await scene.clock.advance(ttlMs);
     expect(tasksOf(await second)).toEqual(["later"]);
   });
@@ -190,7 +191,7 @@ describe("the leader's desk", () => {
       await Promise.reject(new HoldfastError("UNKNOWN_OUTCOME", "the reply was lost"));
     };
     const submitted = desk.carryOut(submission("job"));
-    const polled = desk.lease(wish("agent-1"), 100_000, never);
+    const polled = desk.lease(wish("agent-1"), 100_000, never());
     await scene.clock.advance(100);
     expect((await submitted).jobId).toBe("job");
     expect(tasksOf(await polled)).toEqual(["job"]);
@@ -213,12 +214,12 @@ describe("the leader's desk", () => {
 
   it("takes only endings while it drains, and sends those who wait elsewhere", async () => {
     await Promise.all([desk.carryOut(submission("job")), scene.clock.advance(0)]);
-    const [lease] = await Promise.all([desk.lease(wish("agent-1"), 0, never), scene.clock.advance(0)]);
-    const waiting = desk.lease(wish("agent-2"), 100_000, never);
+    const [lease] = await Promise.all([desk.lease(wish("agent-1"), 0, never()), scene.clock.advance(0)]);
+    const waiting = desk.lease(wish("agent-2"), 100_000, never());
     await scene.clock.advance(0);
     desk.drain();
     await expect(waiting).rejects.toMatchObject({ code: "DRAINING" });
-    await expect(desk.lease(wish("agent-3"), 0, never)).rejects.toMatchObject({ code: "DRAINING" });
+    await expect(desk.lease(wish("agent-3"), 0, never())).rejects.toMatchObject({ code: "DRAINING" });
     await expect(desk.carryOut(submission("new"))).rejects.toMatchObject({ code: "DRAINING" });
     const leaseId = lease.kind === "leased" ? lease.leaseId : "";
     const told = { jobId: "job", jobEpoch: 1, leaseId, agent: "agent-1" };
@@ -229,8 +230,8 @@ describe("the leader's desk", () => {
 
   it("hands over what was on its way when it began to drain", async () => {
     const held = hold();
-    const served = desk.lease(wish("agent-1"), 100_000, never);
-    const unserved = desk.lease(wish("agent-2"), 100_000, never);
+    const served = desk.lease(wish("agent-1"), 100_000, never());
+    const unserved = desk.lease(wish("agent-2"), 100_000, never());
     const submitted = desk.carryOut(submission("job"));
     await scene.clock.advance(0);
     desk.drain();
@@ -245,7 +246,7 @@ describe("the leader's desk", () => {
     const tried = desk.carryOut(submission("tried"));
     await scene.clock.advance(0);
     const pending = desk.carryOut(submission("pending"));
-    const waiting = desk.lease(wish("agent-1"), 100_000, never);
+    const waiting = desk.lease(wish("agent-1"), 100_000, never());
     desk.end(new NotLeaderError("over"));
     for (const refused of [tried, pending, waiting, desk.carryOut(submission("late"))]) {
       await expect(refused).rejects.toThrow("over");

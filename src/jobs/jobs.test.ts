@@ -4,7 +4,8 @@ import type { LeaseAnswer } from "../store/job-orders.js";
 import { createTestCluster } from "../testing.js";
 import type { Jobs } from "./jobs.js";
 
-const never = new AbortController().signal;
+/** A signal of its own for everybody who waits. */
+const never = (): AbortSignal => new AbortController().signal;
 const wish = { agent: "agent-1", namespace: "default", capabilities: [], maxTasks: 4 };
 
 async function led(options: { readonly drainGraceSeconds?: number } = {}) {
@@ -26,7 +27,7 @@ type Led = Awaited<ReturnType<typeof led>>;
 
 async function leased({ jobs, settled }: Led, jobId = "job"): Promise<Extract<LeaseAnswer, { kind: "leased" }>> {
   await settled(jobs.submit([{ op: "resize", jobId }]));
-  const lease = await settled(jobs.lease(wish, 0, never));
+  const lease = await settled(jobs.lease(wish, 0, never()));
   if (lease.kind !== "leased") throw new Error("nothing was leased");
   return lease;
 }
@@ -55,7 +56,7 @@ describe("the jobs of a node", () => {
     const failed = (jobEpoch: number, lease: string, retry: boolean) =>
       jobs.report([{ ...success(lease, jobEpoch), outcome: { status: "failed", error: "no", retry } }]);
     expect(await settled(failed(1, leaseId, true))).toMatchObject([{ kind: "accepted", state: "queued" }]);
-    const again = jobs.lease(wish, 60_000, never);
+    const again = jobs.lease(wish, 60_000, never());
     await clock.advance(2_000);
     const second = await again;
     expect(second).toMatchObject({ kind: "leased", tasks: [{ jobEpoch: 2, attempt: 2 }] });
@@ -67,7 +68,7 @@ describe("the jobs of a node", () => {
     const { jobs, settled } = await led();
     const stale = { code: "STALE_EPOCH", details: { field: "leader_epoch", expected: 1, got: 9 } };
     await expect(jobs.submit([{ op: "x", jobId: "job" }], 9n)).rejects.toMatchObject(stale);
-    await expect(jobs.lease(wish, 0, never, 9n)).rejects.toMatchObject(stale);
+    await expect(jobs.lease(wish, 0, never(), 9n)).rejects.toMatchObject(stale);
     await expect(jobs.renew("agent-1", "lease", [], 9n)).rejects.toMatchObject(stale);
     await expect(jobs.report([success("lease")], 9n)).rejects.toMatchObject(stale);
     expect(await settled(jobs.submit([{ op: "x", jobId: "job" }], 1n))).toMatchObject([{ kind: "created" }]);
@@ -92,7 +93,7 @@ describe("the jobs of a node", () => {
     const other = await cluster.start();
     const next = createJobs(other);
     await clock.advance(1_000);
-    const waiting = jobs.lease(wish, 60_000, never);
+    const waiting = jobs.lease(wish, 60_000, never());
     waiting.catch(() => undefined);
     await cluster.lose("scheduler");
     await expect(waiting).rejects.toMatchObject({ code: expect.stringMatching(/NOT_LEADER|DRAINING/) as string });
@@ -123,10 +124,10 @@ describe("the jobs of a node", () => {
     await leased(scene);
     expect(await settled(jobs.removeAgent("agent-1"))).toEqual({ kind: "removed" });
     expect(await jobs.book.job("job")).toMatchObject({ state: "queued", attempts: 0 });
-    expect(await settled(jobs.lease(wish, 0, never))).toEqual({ kind: "deleted" });
+    expect(await settled(jobs.lease(wish, 0, never()))).toEqual({ kind: "deleted" });
     expect(await settled(jobs.heartbeat({ ...beat, registers: false }), 1_000)).toEqual({ kind: "deleted" });
     await settled(jobs.heartbeat({ ...beat, registers: true }));
-    expect(await settled(jobs.lease(wish, 0, never))).toMatchObject({ kind: "leased" });
+    expect(await settled(jobs.lease(wish, 0, never()))).toMatchObject({ kind: "leased" });
   });
 });
 
@@ -140,7 +141,7 @@ describe("a leader that gives its role up", () => {
     const steppedDown = node.role("scheduler").stepDown();
     await clock.advance(0);
     await expect(jobs.submit([{ op: "x" }])).rejects.toMatchObject({ code: "DRAINING" });
-    await expect(jobs.lease(wish, 0, never)).rejects.toMatchObject({ code: "DRAINING" });
+    await expect(jobs.lease(wish, 0, never())).rejects.toMatchObject({ code: "DRAINING" });
     await clock.advance(1_000);
     expect(isLeading(jobs)).toBe(true);
     expect(await settled(jobs.report([success(leaseId)]))).toMatchObject([{ kind: "accepted" }]);
@@ -163,7 +164,7 @@ describe("a leader that gives its role up", () => {
 
   it("is gone at once where nothing is leased, and those who wait hear of it", async () => {
     const { node, jobs, clock } = await led({ drainGraceSeconds: 30 });
-    const waiting = jobs.lease(wish, 60_000, never);
+    const waiting = jobs.lease(wish, 60_000, never());
     waiting.catch(() => undefined);
     await clock.advance(0);
     const steppedDown = node.role("scheduler").stepDown();

@@ -5,7 +5,8 @@ import type { LeaseAnswer, Task } from "../store/job-orders.js";
 import { TestClock } from "../testing.js";
 import { LeasePolls } from "./lease-polls.js";
 
-const never = new AbortController().signal;
+/** A signal of its own for everybody who waits. */
+const never = (): AbortSignal => new AbortController().signal;
 const work = (leaseId: string): LeaseAnswer => ({
   kind: "leased",
   leaseId,
@@ -20,7 +21,7 @@ function scene() {
     polls.next(demands).map(({ order }) => order.agent);
   /** One that was asked for, and for whom nothing was there. */
   const rest = (agent: string, given: Parameters<typeof wish>[1] = {}) => {
-    const answer = polls.add(wish(agent, given), 30_000, never);
+    const answer = polls.add(wish(agent, given), 30_000, never());
     answer.catch(() => undefined);
     for (const poll of polls.next([])) polls.answered(poll, { kind: "none" });
     return answer;
@@ -40,7 +41,7 @@ describe("agents that wait for work", () => {
     const answer = rest("one");
     await clock.advance(30_000);
     expect(await answer).toEqual({ kind: "none" });
-    const back = (): void => void polls.add(wish("one"), 30_000, never);
+    const back = (): void => void polls.add(wish("one"), 30_000, never());
     back();
     expect(asked()).toEqual([]);
     expect(asked(submission("a"))).toEqual(["one"]);
@@ -50,19 +51,19 @@ describe("agents that wait for work", () => {
 
   it("are asked for again where something came free while they were", () => {
     const { polls, asked } = scene();
-    void polls.add(wish("one"), 30_000, never);
+    void polls.add(wish("one"), 30_000, never());
     const [poll] = polls.next([]);
     polls.stir();
     if (poll !== undefined) polls.answered(poll, { kind: "none" });
     expect(asked()).toEqual(["one"]);
-    void polls.add(wish("one"), 30_000, never);
+    void polls.add(wish("one"), 30_000, never());
     expect(asked()).toEqual(["one"]);
   });
 
   it("are told at once where they do not want to wait and nothing has come", async () => {
     const { clock, polls, rest } = scene();
     void rest("one");
-    const answer = polls.add(wish("one"), 0, never);
+    const answer = polls.add(wish("one"), 0, never());
     await clock.advance(0);
     expect(await answer).toEqual({ kind: "none" });
   });
@@ -100,7 +101,7 @@ describe("agents that wait for work", () => {
 
   it("have the id that they chose, so that the same can be asked again", () => {
     const { polls } = scene();
-    void polls.add(wish("one", { leaseId: "mine" }), 30_000, never);
+    void polls.add(wish("one", { leaseId: "mine" }), 30_000, never());
     expect(polls.next([]).map(({ order }) => order.leaseId)).toEqual(["mine"]);
   });
 
@@ -116,7 +117,7 @@ describe("agents that wait for work", () => {
 
   it("come in turns where there are many", () => {
     const { polls, asked } = scene();
-    for (let n = 0; n < 300; n += 1) void polls.add(wish(`agent-${n}`), 30_000, never);
+    for (let n = 0; n < 300; n += 1) void polls.add(wish(`agent-${n}`), 30_000, never());
     expect(asked()).toHaveLength(256);
     expect(asked()).toHaveLength(44);
     expect(asked()).toHaveLength(0);
@@ -132,7 +133,7 @@ describe("agents that wait for work", () => {
 
   it("are answered with what is on its way, though their time is over by then", async () => {
     const { clock, polls } = scene();
-    const answer = polls.add(wish("one"), 10, never);
+    const answer = polls.add(wish("one"), 10, never());
     const [poll] = polls.next([]);
     await clock.advance(20);
     expect(poll?.answered(work("lease"))).toBe(true);
@@ -155,7 +156,7 @@ describe("agents that wait for work", () => {
   it("are refused when nobody is served any more; what is on its way still comes", async () => {
     const { polls, rest } = scene();
     const resting = rest("one");
-    const [served, unserved] = [polls.add(wish("two"), 30_000, never), polls.add(wish("three"), 30_000, never)];
+    const [served, unserved] = [polls.add(wish("two"), 30_000, never()), polls.add(wish("three"), 30_000, never())];
     const [two, three] = polls.next([]);
     polls.close(new DrainingError());
     await expect(resting).rejects.toMatchObject({ code: "DRAINING" });
@@ -173,11 +174,11 @@ describe("an agent that asks for a lease again", () => {
   it("is looked after although nothing was there for it before: it may have the lease already", () => {
     const { polls, asked, rest } = scene();
     void rest("one");
-    void polls.add(wish("one", { leaseId }), 30_000, never);
+    void polls.add(wish("one", { leaseId }), 30_000, never());
     expect(asked()).toEqual([]);
     for (const poll of polls.next([submission("a"), submission("b")])) polls.answered(poll, work(poll.order.leaseId));
     void rest("one");
-    void polls.add(wish("one", { leaseId }), 30_000, never);
+    void polls.add(wish("one", { leaseId }), 30_000, never());
     expect(polls.next([]).map(({ order }) => order.leaseId)).toEqual([leaseId]);
   });
 
@@ -186,7 +187,7 @@ describe("an agent that asks for a lease again", () => {
     const hungUp = new AbortController();
     const first = polls.add(wish("one", { leaseId }), 30_000, hungUp.signal);
     const [underWay] = polls.next([]);
-    const second = polls.add(wish("one", { leaseId }), 30_000, never);
+    const second = polls.add(wish("one", { leaseId }), 30_000, never());
     hungUp.abort();
     if (underWay === undefined) throw new Error("it was not asked for");
     expect(polls.answered(underWay, work(leaseId))).toBe(true);
@@ -200,8 +201,8 @@ describe("an agent that asks for a lease again", () => {
 
   it("is not another agent: that one waits on", () => {
     const { polls } = scene();
-    void polls.add(wish("one", { leaseId }), 30_000, never);
-    void polls.add(wish("two", { leaseId }), 30_000, never);
+    void polls.add(wish("one", { leaseId }), 30_000, never());
+    void polls.add(wish("two", { leaseId }), 30_000, never());
     expect(polls.size).toBe(2);
   });
 });
