@@ -138,7 +138,7 @@ describe("functions", () => {
     abandoned.catch(() => undefined);
     expect(await waitUntil(async () => (await late())[0]?.state === "leased", patienceMs)).toBe(true);
     hangUp.abort();
-    await expect(abandoned).rejects.toThrow();
+    await expect(abandoned).rejects.toThrow("aborted");
     expect(await waitUntil(async () => (await late())[0]?.state === "cancelled", patienceMs)).toBe(true);
 
     const waiting = call(leader, "until?timeout_ms=60000", { payload: {} });

@@ -18,7 +18,7 @@ interface SeenJob {
 }
 
 /** `hold` ends when a file of the name in its payload is there, `double` at once. */
-async function operations(): Promise<{ readonly ops: string; release(name: string): Promise<void> }> {
+async function operations(): Promise<{ readonly ops: string; readonly release: (name: string) => Promise<void> }> {
   const ops = await makeTestDirectory();
   const marks = await makeTestDirectory();
   const hold = `

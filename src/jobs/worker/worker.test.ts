@@ -142,7 +142,7 @@ describe("workers of the cluster", () => {
     await until(cluster, async () => (await b.jobs.book.standing()).counts.succeeded === 2);
     const jobs = await Promise.all(ids.map(async (id) => await b.jobs.book.job(id)));
     expect(jobs.map((job) => job?.attempts)).toEqual([1, 1]);
-    expect(jobs.map((job) => job?.jobEpoch).toSorted()).toEqual([1, 2]);
+    expect(new Set(jobs.map((job) => job?.jobEpoch))).toEqual(new Set([1, 2]));
   });
 
   it("let what runs end when their node becomes the leader", async () => {

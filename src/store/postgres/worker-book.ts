@@ -4,11 +4,12 @@ import type { Questions } from "./questions.js";
 
 /** The rows of `worker_orders` (migrations/0007_workers.sql), each call one statement. */
 export function workerBook(
-  { schema, rows }: Questions,
+  questions: Questions,
   node: { readonly nodeId: string; readonly incarnation: string },
 ): WorkerBook {
   const read = async <Answer>(doing: string, call: string, values: readonly unknown[]): Promise<Answer> => {
-    const found = await rows<{ readonly answer: Answer }>(doing, `select ${schema}.${call} as answer`, values);
+    const text = `select ${questions.schema}.${call} as answer`;
+    const found = await questions.rows<{ readonly answer: Answer }>(doing, text, values);
     return (found[0] as { readonly answer: Answer }).answer;
   };
   return {
