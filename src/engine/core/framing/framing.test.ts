@@ -220,6 +220,17 @@ describe("a reader of frames", () => {
     expect(() => reader.push(Buffer.from("\x0bthree\x1c\r"))).toThrow("only when it asks for them");
   });
 
+  it("holds no more than the longest frame, and nothing of one that it gave up", () => {
+    const reader = readerOf(mllp, 600_000);
+    const chunk = Buffer.alloc(50_000, "x");
+    expect(read(reader, "\x0b", ...Array.from({ length: 12 }, () => chunk))).toEqual([]);
+    expect(reader.held).toBe(600_000);
+    expect(Buffer.from(reader.head()).toString()).toMatch(/^x{8192}$/);
+    reader.discard();
+    expect(reader.held).toBe(0);
+    expect(read(reader, "\x1c\r")).toEqual(["<it was given up>"]);
+  });
+
   it.each([
     ["MLLP", mllp, Buffer.from("\x0b")],
     ["delimiter", lines, Buffer.alloc(0)],

@@ -26,6 +26,12 @@ export interface FrameReader {
   readonly begun: boolean;
   /** How many bytes belonged to no frame. */
   readonly skipped: number;
+  /** How many bytes of memory it holds for the frame that has begun. */
+  readonly held: number;
+  /** How the frame that has begun begins. */
+  head(): Uint8Array;
+  /** Gives the stream up, and what it holds of it. */
+  discard(): void;
 }
 
 export type FrameStep =

@@ -6,11 +6,22 @@ const kept = 65_536;
  * nor a copy of everything before them, and at most twice the gathered bytes are held.
  */
 export class GatheredBytes {
+  private readonly usualLimit: number;
   private buffer = new Uint8Array(0);
   private used = 0;
 
+  /** It does not double beyond the limit. */
+  constructor(usualLimit: number) {
+    this.usualLimit = usualLimit;
+  }
+
   get length(): number {
     return this.used;
+  }
+
+  /** How many bytes of memory there are for them. */
+  get capacity(): number {
+    return this.buffer.length;
   }
 
   append(chunk: Uint8Array, from = 0, to = chunk.length): void {
@@ -43,7 +54,8 @@ export class GatheredBytes {
   }
 
   private grow(length: number): void {
-    const grown = new Uint8Array(Math.max(length, this.buffer.length * 2, smallestBytes));
+    const ample = Math.max(this.buffer.length * 2, smallestBytes);
+    const grown = new Uint8Array(Math.max(length, Math.min(ample, this.usualLimit)));
     grown.set(this.buffer.subarray(0, this.used));
     this.buffer = grown;
   }

@@ -9,7 +9,7 @@ const headBytes = 8_192;
 export abstract class StreamReader implements FrameReader {
   skipped = 0;
   protected readonly maxFrameBytes: number;
-  protected readonly gathered = new GatheredBytes();
+  protected readonly gathered: GatheredBytes;
   protected chunk: Uint8Array = nothing;
   /** The first byte of the chunk that has not been looked at. */
   protected at = 0;
@@ -17,12 +17,25 @@ export abstract class StreamReader implements FrameReader {
 
   constructor(maxFrameBytes: number) {
     this.maxFrameBytes = maxFrameBytes;
+    this.gathered = new GatheredBytes(maxFrameBytes);
   }
 
   abstract readonly begun: boolean;
 
   /** Reads on in the chunk. It is not asked once the stream is broken. */
   protected abstract read(): FrameStep;
+
+  get held(): number {
+    return this.gathered.capacity;
+  }
+
+  head(): Uint8Array {
+    return new Uint8Array(this.gathered.peek(headBytes));
+  }
+
+  discard(): void {
+    this.break("it was given up");
+  }
 
   push(chunk: Uint8Array): void {
     invariant(this.at === this.chunk.length, "a frame reader is given bytes only when it asks for them");
@@ -53,9 +66,6 @@ export abstract class StreamReader implements FrameReader {
     const lacking = Math.max(0, headBytes - this.gathered.length);
     this.gathered.append(this.chunk, start, Math.min(this.chunk.length, start + lacking));
     const announced = length === undefined ? "" : `${length} bytes and so `;
-    return this.break(
-      `the frame is ${announced}longer than ${this.maxFrameBytes} bytes`,
-      new Uint8Array(this.gathered.peek(headBytes)),
-    );
+    return this.break(`the frame is ${announced}longer than ${this.maxFrameBytes} bytes`, this.head());
   }
 }

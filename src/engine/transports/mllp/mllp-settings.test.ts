@@ -9,6 +9,7 @@ describe("the settings of an MLLP inbound", () => {
       tls: null,
       maxConnections: 200,
       maxFrameBytes: 16_777_216,
+      maxWaitingBytes: 268_435_456,
       maxUncommitted: 1,
       maxGarbageBytes: 1_024,
       idleTimeoutMs: 3_600_000,

@@ -167,6 +167,10 @@ describe("an MLLP source", () => {
     expect(codeOf(await sender.ask(adt("7")))).toBe("AA 7");
     sender.write("GET / HTTP/1.1\r\n".repeat(10));
     expect(await sender.next()).toBeNull();
+    await expect.poll(() => scene.source.state.connections).toBe(0);
+    expect(scene.lines).toContainEqual(
+      expect.objectContaining({ bytes: 164, msg: "bytes that belong to no frame were skipped" }),
+    );
     expect(scene.lines).toContainEqual(
       expect.objectContaining({ reason: "160 bytes belong to no MLLP frame: a frame begins with the byte 0B" }),
     );
@@ -274,6 +278,28 @@ describe("the limits of an MLLP source", () => {
     expect(scene.intake.arrivals.length).toBe(1);
   });
 
+  it("answer AE to long messages while as much is under way as may be, and take short ones all the same", async () => {
+    await using scene = await listen({ maxFrameBytes: 600_000, maxWaitingBytes: 1_200_000 });
+    await using first = await Sender.to(scene.port);
+    await using second = await Sender.to(scene.port);
+    await using third = await Sender.to(scene.port);
+    await using short = await Sender.to(scene.port);
+    const commit = promiseOfTest<"take">();
+    scene.intake.decide = async ({ body }) => (body.length > 500_000 ? await commit.promise : "take");
+    const long = (id: string): string => adt(id, { rest: "x".repeat(550_000) });
+    first.send(long("1"));
+    second.send(long("2"));
+    await expect.poll(() => scene.intake.arrivals.length).toBe(2);
+    expect(codeOf(await third.ask(long("3")))).toBe("AE 3");
+    expect(await third.next()).toBeNull();
+    expect(codeOf(await short.ask(adt("4")))).toBe("AA 4");
+    commit.resolve("take");
+    expect(codeOf(await first.next())).toBe("AA 1");
+    expect(codeOf(await second.next())).toBe("AA 2");
+    await using again = await Sender.to(scene.port);
+    expect(codeOf(await again.ask(long("3")))).toBe("AA 3");
+  });
+
   it("let a sender that is busy sending see why its message is refused", async () => {
     await using scene = await listen({ maxFrameBytes: 10_000 });
     await using sender = await Sender.to(scene.port);
@@ -292,7 +318,7 @@ describe("the limits of an MLLP source", () => {
     scene.intake.decide = async () => await commit.promise;
     sender.send(adt("1"));
     sender.send(adt("2", { rest: "x".repeat(20_000) }));
-    await expect.poll(() => scene.said()).toContain("a connection is closed: its bytes cannot be read on");
+    await expect.poll(() => scene.said()).toContain("a connection is closed: its bytes are not read on");
     commit.resolve("take");
     expect(codeOf(await sender.next())).toBe("AA 1");
     expect(codeOf(await sender.next())).toBe("AR 2");

@@ -37,7 +37,7 @@ export function createMllpSource(parts: MllpSourceParts): FramedSource {
     mute: false,
     acknowledge: build,
     answer: (body, receipt) => answerOf(receipt, () => build(body, receipt)),
-    refuse: (head, reason) => build(head, { kind: "refused", reason, retry: false }),
+    refuse: (head, reason, retry) => build(head, { kind: "refused", reason, retry }),
   };
   return new FramedSource(parts, protocol);
 }

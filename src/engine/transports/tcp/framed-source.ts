@@ -3,6 +3,7 @@ import { pause } from "../../../lifecycle/pause.js";
 import type { Framing } from "../../core/framing/framing.js";
 import { SourceStanding } from "../standing.js";
 import type { Arrival, Receipt, Source, SourceParts, SourceState } from "../transport.js";
+import { HeldBytes } from "./held-bytes.js";
 import { type Answer, InboundConnection } from "./inbound-connection.js";
 import type { ListenerSettings } from "./listener-settings.js";
 import { PortListener, stoppedWhileStarting } from "./port-listener.js";
@@ -14,8 +15,8 @@ export interface FrameProtocol {
   acknowledge(body: Buffer, receipt: Receipt): Buffer | null;
   /** What goes back for a frame. */
   answer(body: Buffer, receipt: Receipt): Answer;
-  /** What goes back for a frame that is too long, of which the beginning is there. */
-  refuse(head: Buffer, reason: string): Uint8Array | null;
+  /** What goes back for a frame that is not read to its end, of which the beginning is there. */
+  refuse(head: Buffer, reason: string, retry: boolean): Uint8Array | null;
   /** Whether a sender is told nothing, so that what is refused has to be kept here and tried again. */
   readonly mute: boolean;
 }
@@ -30,6 +31,7 @@ export class FramedSource implements Source {
   private readonly parts: SourceParts<ListenerSettings>;
   private readonly protocol: FrameProtocol;
   private readonly standing: SourceStanding;
+  private readonly held: HeldBytes;
   private readonly connections = new Set<InboundConnection>();
   private listener: PortListener | null = null;
   private starting: Promise<void> | null = null;
@@ -42,6 +44,7 @@ export class FramedSource implements Source {
     this.parts = parts;
     this.protocol = protocol;
     this.standing = new SourceStanding(parts);
+    this.held = new HeldBytes(parts.settings.maxWaitingBytes);
   }
 
   get state(): SourceState {
@@ -125,7 +128,8 @@ export class FramedSource implements Source {
       clock,
       log,
       take: async (body, from) => await this.take({ body, peer: from }, over),
-      refuse: (head, reason) => this.protocol.refuse(head, reason),
+      held: this.held,
+      refuse: (head, reason, retry) => this.protocol.refuse(head, reason, retry),
     });
     this.connections.add(connection);
     this.tell();

@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import type { Clock } from "../../../election/clock.js";
-import type { BrokenStream, FrameReader } from "../../core/framing/framing.js";
+import type { FrameReader } from "../../core/framing/framing.js";
 import { Deadline } from "./deadline.js";
+import type { HeldBytes } from "./held-bytes.js";
 
 export interface ConnectionLimits {
   /** How many frames may be read and not yet answered. */
@@ -26,11 +27,16 @@ export interface ConnectionParts {
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Logger;
+  /** What all connections of the source hold together. */
+  readonly held: HeldBytes;
   /** Commits a frame and says what is answered. Never rejects. */
   readonly take: (body: Buffer, peer: string) => Promise<Answer>;
-  /** What is answered to a frame that is too long, of which only the beginning is there. */
-  readonly refuse: (head: Buffer, reason: string) => Uint8Array | null;
+  /** What is answered to a frame that is not read to its end: whether it may come again, and how it begins. */
+  readonly refuse: (head: Buffer, reason: string, retry: boolean) => Uint8Array | null;
 }
+
+/** Where memory is short, frames of this size are still taken: it is the long ones that use it up. */
+const smallBytes = 65_536;
 
 /** How long a peer may go on sending after the last answer. Closed at once, what it sent in vain would cost it that answer. */
 const lingerMs = 2_000;
@@ -44,11 +50,13 @@ export class InboundConnection {
   readonly closed: Promise<void>;
   private readonly parts: ConnectionParts;
   /** Frames that are under way, the oldest first, each with its answer once it has one. */
-  private readonly underWay: { answer: Answer | null }[] = [];
+  private readonly underWay: { readonly bytes: number; answer: Answer | null }[] = [];
   private readonly receiving: Deadline;
   private readonly writing: Deadline;
   /** Answers that the kernel has not taken yet, since nobody reads them. */
   private unwritten = 0;
+  /** How many bytes of all that is held are this connection's. */
+  private holding = 0;
   private frames = 0;
   private watched = "";
   private hungry = true;
@@ -66,6 +74,8 @@ export class InboundConnection {
       socket.once("close", () => {
         this.receiving.dispose();
         this.writing.dispose();
+        this.hold(0);
+        this.tellLeftovers();
         resolve();
       });
     });
@@ -98,6 +108,10 @@ export class InboundConnection {
     this.parts.reader.push(chunk);
     this.hungry = false;
     this.proceed();
+    const { held, reader } = this.parts;
+    if (this.leaving === null && held.isFull && reader.held > smallBytes) {
+      this.refuse("as many bytes are under way as this node takes at a time", Buffer.from(reader.head()), true);
+    }
   }
 
   /** Takes as many frames as may be under way, and then reads on or does not. */
@@ -107,17 +121,18 @@ export class InboundConnection {
     while (!this.hungry && this.leaving === null && this.underWay.length + this.unwritten < limits.maxUncommitted) {
       const step = reader.next();
       if (step.kind === "frame") this.take(step.body);
-      else if (step.kind === "broken") this.refuse(step);
+      else if (step.kind === "broken") this.refuse(step.reason, step.head, false);
       else this.hungry = true;
     }
     if (this.hungry || this.leaving !== null) socket.resume();
     else socket.pause();
     if (!this.busy && (this.leaving !== null || (this.peerEnded && this.hungry))) this.linger();
+    this.hold(reader.held + this.underWay.reduce((sum, { bytes }) => sum + bytes, 0));
     this.watch();
   }
 
   private take(body: Uint8Array): void {
-    const frame: { answer: Answer | null } = { answer: null };
+    const frame: { readonly bytes: number; answer: Answer | null } = { bytes: body.length, answer: null };
     this.frames += 1;
     this.underWay.push(frame);
     const taken = this.parts.take(Buffer.from(body.buffer, body.byteOffset, body.length), this.parts.peer);
@@ -141,11 +156,13 @@ export class InboundConnection {
     this.proceed();
   }
 
-  private refuse({ reason, head }: BrokenStream): void {
+  /** Reads no further. What came before is answered first. */
+  private refuse(reason: string, head: Uint8Array | null, retry: boolean): void {
     const { log, peer, refuse } = this.parts;
-    log.warn({ peer, reason }, "a connection is closed: its bytes cannot be read on");
-    const bytes = head === null ? null : refuse(Buffer.from(head), reason);
-    this.underWay.push({ answer: { bytes, last: true } });
+    log.warn({ peer, reason }, "a connection is closed: its bytes are not read on");
+    const bytes = head === null ? null : refuse(Buffer.from(head), reason, retry);
+    this.parts.reader.discard();
+    this.underWay.push({ bytes: 0, answer: { bytes, last: true } });
     this.hungry = true;
     this.leaving = { lingerMs };
     queueMicrotask(() => this.answer());
@@ -197,6 +214,17 @@ export class InboundConnection {
     if (this.lingering) return this.destroy();
     if (this.watched === "") return this.giveUp(`it was silent for ${limits.idleTimeoutMs} ms`);
     this.giveUp(`a frame that began did not end within ${limits.readTimeoutMs} ms`);
+  }
+
+  private hold(bytes: number): void {
+    this.parts.held.change(bytes - this.holding);
+    this.holding = bytes;
+  }
+
+  private tellLeftovers(): void {
+    const { log, peer, reader } = this.parts;
+    if (reader.skipped > 0) log.info({ peer, bytes: reader.skipped }, "bytes that belong to no frame were skipped");
+    if (reader.begun && this.leaving === null) log.info({ peer }, "a connection ended in the middle of a frame");
   }
 
   private giveUp(reason: string): void {

@@ -11,6 +11,8 @@ export interface ListenerSettings extends ConnectionLimits {
   readonly tls: ListenerTls | null;
   readonly maxConnections: number;
   readonly maxFrameBytes: number;
+  /** What all connections together may hold. Beyond it long frames are refused, and may come again. */
+  readonly maxWaitingBytes: number;
 }
 
 export const listenerFields = [
@@ -20,14 +22,16 @@ export const listenerFields = [
   "tls",
   "maxConnections",
   "maxFrameBytes",
+  "maxWaitingBytes",
   "maxUncommitted",
   "idleTimeout",
   "readTimeout",
   "writeTimeout",
 ] as const;
 
-export const frameSize = { min: 1_024, max: 268_435_456 };
+export const frameSize = { min: 1_024, max: 1_073_741_824 };
 export const usualFrameBytes = 16_777_216;
+const usualWaitingBytes = 268_435_456;
 
 /**
  * A dead peer is found by keep-alive, so the idle timeout is only against those that hold a connection and use it for nothing.
@@ -36,12 +40,21 @@ export const usualFrameBytes = 16_777_216;
 export function readListener(fields: Fields): ListenerSettings {
   const tls = listenerTls(fields);
   if (tls !== null) checkFiles(fields, tls);
+  const maxFrameBytes = fields.whole("maxFrameBytes", usualFrameBytes, frameSize);
+  const maxWaitingBytes = fields.whole("maxWaitingBytes", usualWaitingBytes, { min: 2_048, max: 17_179_869_184 });
+  if (maxWaitingBytes < 2 * maxFrameBytes) {
+    fields.bad(
+      "maxWaitingBytes",
+      `at least ${2 * maxFrameBytes}, twice maxFrameBytes, for a frame needs that while it comes`,
+    );
+  }
   return {
     host: fields.text("host", "0.0.0.0", "an address of this machine"),
     port: fields.whole("port", null, { min: 0, max: 65_535 }),
     tls,
     maxConnections: fields.whole("maxConnections", 200, { min: 1, max: 10_000 }),
-    maxFrameBytes: fields.whole("maxFrameBytes", usualFrameBytes, frameSize),
+    maxFrameBytes,
+    maxWaitingBytes,
     maxUncommitted: fields.whole("maxUncommitted", 1, { min: 1, max: 1_000 }),
     idleTimeoutMs: fields.duration("idleTimeout", "1h", 0),
     readTimeoutMs: fields.duration("readTimeout", "1m"),

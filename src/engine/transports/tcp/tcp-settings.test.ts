@@ -11,6 +11,7 @@ describe("the settings of a TCP inbound", () => {
       tls: null,
       maxConnections: 200,
       maxFrameBytes: 16_777_216,
+      maxWaitingBytes: 268_435_456,
       maxUncommitted: 1,
       idleTimeoutMs: 3_600_000,
       readTimeoutMs: 60_000,
@@ -43,6 +44,10 @@ describe("the settings of a TCP inbound", () => {
     [
       { answer: "a\nb" },
       "in.transport.answer must be a text that can be framed, but its bytes at 1 are the delimiter, which would end the frame in the middle of the message.",
+    ],
+    [
+      { maxFrameBytes: 1_000_000, maxWaitingBytes: 1_000_000 },
+      "in.transport.maxWaitingBytes must be at least 2000000, twice maxFrameBytes, for a frame needs that while it comes.",
     ],
     [{ port: 70_000 }, "in.transport.port must be a whole number from 0 to 65535."],
   ])("are refused as %o", (given, problem) => {

@@ -138,7 +138,7 @@ describe("a TCP source", () => {
     await using sender = await connectTo(scene.source.port);
     sender.socket.write("\x7f\xff\xff\xff", "latin1");
     await sender.closed;
-    expect(scene.said()).toContain("a connection is closed: its bytes cannot be read on");
+    expect(scene.said()).toContain("a connection is closed: its bytes are not read on");
   });
 
   it("stops reading a sender that does not read its answers, and closes it after a while, but no other", async () => {
