@@ -213,6 +213,18 @@ it("waits for a port that the last leader still holds, and gives up with a clear
   await expect(second.start()).rejects.toMatchObject({ code: "ADDRESS_IN_USE", message: new RegExp(`${port}`) });
 });
 
+it("does not wait for ever for a request that has begun", async () => {
+  const { intake, source, post } = await listen({ readTimeout: "100ms" });
+  const slow = connect(source.port ?? 0, "127.0.0.1");
+  slow.on("error", () => undefined);
+  slow.resume();
+  const closed = closeOf(slow);
+  slow.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhalf");
+  await closed;
+  expect((await post("whole")).status).toBe(202);
+  expect(intake.bodies).toEqual(["whole"]);
+});
+
 it("counts its connections and refuses those beyond its limit", async () => {
   const { intake, source } = await listen({ maxConnections: 2 });
   const sockets = Array.from({ length: 3 }, () => connect(source.port ?? 0, "127.0.0.1"));

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/election/clock.js";
@@ -195,6 +195,15 @@ it("puts each message into a file of its own, over one connection", async () => 
   await keyed.send(deliveryOf("one"), openGuard, noAbort);
   await keyed.send(deliveryOf("two"), openGuard, noAbort);
   expect(await readFile(join(root, "box/lab~2f7"), "utf8")).toBe("two");
+});
+
+it("sweeps what a leader left behind that ended while it wrote, and nothing younger", async () => {
+  const [old, young] = [".holdfast-0123456789abcdef.tmp", ".holdfast-fedcba9876543210.tmp"];
+  for (const name of [old, young]) await writeFile(join(root, "box", name), "half");
+  const hoursAgo = new Date(Date.now() - 7_200_000);
+  await utimes(join(root, "box", old), hoursAgo, hoursAgo);
+  expect(await destinationTo().send(deliveryOf("x"), openGuard, noAbort)).toEqual(delivered);
+  expect(await filesIn("box")).toEqual([young, "42.msg"]);
 });
 
 it("shows nothing where the guard throws", async () => {

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { guardedWrite } from "../guarded-write.js";
 import { DestinationStanding } from "../standing.js";
 import type {
@@ -12,6 +11,7 @@ import type {
 import { fileNameOf, numbered } from "./file-name.js";
 import type { OutboundFolder } from "./folder.js";
 import type { WritingSettings } from "./folder-settings.js";
+import { hiddenName } from "./hidden-name.js";
 
 /** A folder with more files of one name has another problem. */
 const mostNumbers = 10_000;
@@ -64,7 +64,7 @@ export class FolderDestination implements Destination {
     signal: AbortSignal,
     progress: Progress,
   ): Promise<DeliveryOutcome> {
-    const hidden = `.holdfast-${randomBytes(8).toString("hex")}.tmp`;
+    const hidden = hiddenName();
     try {
       await this.folder.open();
     } catch (error) {

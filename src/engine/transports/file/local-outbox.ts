@@ -4,10 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../election/clock.js";
 import { HoldfastError } from "../../../errors.js";
 import type { OutboundFolder, RenameEnd } from "./folder.js";
-
-/** A hidden file this old belongs to nobody any more. */
-const abandonedMs = 3_600_000;
-const hiddenName = /^\.holdfast-[0-9a-f]{16}\.tmp$/;
+import { isAbandoned } from "./hidden-name.js";
 
 /** A folder of this machine, or one that is mounted here. */
 export class LocalOutbox implements OutboundFolder {
@@ -32,9 +29,10 @@ export class LocalOutbox implements OutboundFolder {
         `${this.whose}: there is no folder ${this.folder}: make it, on every node.`,
       );
     }
-    for (const name of (await readdir(this.folder)).filter((each) => hiddenName.test(each))) {
+    for (const name of await readdir(this.folder)) {
+      if (!name.startsWith(".")) continue;
       const left = await stat(this.pathOf(name)).catch(() => null);
-      if (left !== null && this.clock.wall() - left.mtimeMs > abandonedMs) await this.remove(name);
+      if (left !== null && isAbandoned(name, this.clock.wall() - left.mtimeMs)) await this.remove(name);
     }
     this.isOpen = true;
   }

@@ -1,7 +1,8 @@
 import type { Clock } from "../../../election/clock.js";
 import type { OutboundFolder, RenameEnd } from "../file/folder.js";
+import { isAbandoned } from "../file/hidden-name.js";
 import { SftpFiles } from "./sftp-files.js";
-import { SftpLink, Unanswered } from "./sftp-link.js";
+import { SftpLink, statusOf, Unanswered } from "./sftp-link.js";
 import type { SftpOutboundSettings } from "./sftp-settings.js";
 
 /** A folder of an SFTP server. */
@@ -9,15 +10,21 @@ export class SftpOutbox implements OutboundFolder {
   private readonly folder: string;
   private readonly link: SftpLink;
   private readonly files: SftpFiles;
+  private readonly clock: Clock;
+  private isSwept = false;
 
   constructor(settings: SftpOutboundSettings, clock: Clock, whose: string) {
     this.folder = settings.folder;
+    this.clock = clock;
     this.link = new SftpLink(settings, clock, whose);
     this.files = new SftpFiles(this.link);
   }
 
   async open(): Promise<void> {
     await this.link.session();
+    if (this.isSwept) return;
+    this.isSwept = true;
+    await this.sweep();
   }
 
   async writeHidden(name: string, body: Buffer): Promise<void> {
@@ -55,6 +62,17 @@ export class SftpOutbox implements OutboundFolder {
 
   async close(): Promise<void> {
     await this.link.close();
+  }
+
+  /** Takes away, once, what a leader left behind that ended while it wrote. Some servers let us write and not look. */
+  private async sweep(): Promise<void> {
+    try {
+      for (const { filename, attrs } of await this.files.list(this.folder)) {
+        if (isAbandoned(filename, this.clock.wall() - attrs.mtime * 1_000)) await this.remove(filename);
+      }
+    } catch (error) {
+      if (statusOf(error) === null) throw error;
+    }
   }
 
   /** The protocol has no status for a name that is taken: it is looked for. */
