@@ -186,7 +186,8 @@ export class Engine {
       if (term === null) return;
       const upkeep = term.upkeep.run();
       const building = this.parts.references.keep(() => this.graph, signal);
-      await term.connections.run();
+      // Leadership that is lost meanwhile tears down what has been started, and waits for no source that is still starting.
+      await Promise.race([term.connections.run(), ended(signal)]);
       this.parts.node.log.info({ role: engineRole, epoch: Number(term.epoch) }, "the graph runs here");
       await ended(signal);
       await Promise.all([upkeep, building]);
