@@ -217,7 +217,7 @@ describe("a reader of frames", () => {
     const reader = readerOf(mllp);
     reader.push(Buffer.from("\x0bone\x1c\r\x0btwo\x1c\r"));
     reader.next();
-    expect(() => reader.push(Buffer.from("\x0bthree\x1c\r"))).toThrow("only when it asks for them");
+    expect(() => reader.push(Buffer.from("\x0bthree\x1c\r"))).toThrow("only when it is empty");
   });
 
   it("holds no more than the longest frame, and nothing of one that it gave up", () => {

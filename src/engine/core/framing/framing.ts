@@ -18,8 +18,10 @@ export type Framed =
   | { readonly kind: "unframeable"; readonly reason: string };
 
 export interface FrameReader {
-  /** Takes the next bytes. Only after `next` has asked for more, so that nobody hands in faster than frames are taken. */
+  /** Takes the next bytes. Only when it is empty, so that nobody hands in faster than frames are taken. */
   push(chunk: Uint8Array): void;
+  /** Whether all of the last bytes were looked at: without others there is no further frame. */
+  readonly isEmpty: boolean;
   /** The next frame of the bytes so far. Its body is a copy. Once broken it stays broken: where a frame begins is lost. */
   next(): FrameStep;
   /** Whether a frame has begun that has not ended. */

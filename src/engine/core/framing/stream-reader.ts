@@ -25,6 +25,10 @@ export abstract class StreamReader implements FrameReader {
   /** Reads on in the chunk. It is not asked once the stream is broken. */
   protected abstract read(): FrameStep;
 
+  get isEmpty(): boolean {
+    return this.at === this.chunk.length;
+  }
+
   get held(): number {
     return this.gathered.capacity;
   }
@@ -38,7 +42,7 @@ export abstract class StreamReader implements FrameReader {
   }
 
   push(chunk: Uint8Array): void {
-    invariant(this.at === this.chunk.length, "a frame reader is given bytes only when it asks for them");
+    invariant(this.isEmpty, "a frame reader is given bytes only when it is empty");
     this.chunk = chunk;
     this.at = 0;
   }

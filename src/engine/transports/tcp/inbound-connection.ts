@@ -59,7 +59,6 @@ export class InboundConnection {
   private holding = 0;
   private frames = 0;
   private watched = "";
-  private hungry = true;
   private peerEnded = false;
   /** No further frame is taken: how long the peer may linger after its last answer. */
   private leaving: { readonly lingerMs: number } | null = null;
@@ -106,7 +105,6 @@ export class InboundConnection {
     // Nothing is read into a connection that is about to end: what comes now is thrown away.
     if (this.leaving !== null) return;
     this.parts.reader.push(chunk);
-    this.hungry = false;
     this.proceed();
     const { held, reader } = this.parts;
     if (this.leaving === null && held.isFull && reader.held > smallBytes) {
@@ -118,15 +116,15 @@ export class InboundConnection {
   private proceed(): void {
     const { reader, limits, socket } = this.parts;
     if (socket.destroyed) return;
-    while (!this.hungry && this.leaving === null && this.underWay.length + this.unwritten < limits.maxUncommitted) {
+    while (!reader.isEmpty && this.leaving === null && this.underWay.length + this.unwritten < limits.maxUncommitted) {
       const step = reader.next();
       if (step.kind === "frame") this.take(step.body);
-      else if (step.kind === "broken") this.refuse(step.reason, step.head, false);
-      else this.hungry = true;
+      if (step.kind === "broken") this.refuse(step.reason, step.head, false);
     }
-    if (this.hungry || this.leaving !== null) socket.resume();
+    // One chunk may wait in the reader; a sender that waits for its answers is never held up.
+    if (reader.isEmpty || this.leaving !== null) socket.resume();
     else socket.pause();
-    if (!this.busy && (this.leaving !== null || (this.peerEnded && this.hungry))) this.linger();
+    if (!this.busy && (this.leaving !== null || (this.peerEnded && reader.isEmpty))) this.linger();
     this.hold(reader.held + this.underWay.reduce((sum, { bytes }) => sum + bytes, 0));
     this.watch();
   }
@@ -163,7 +161,6 @@ export class InboundConnection {
     const bytes = head === null ? null : refuse(Buffer.from(head), reason, retry);
     this.parts.reader.discard();
     this.underWay.push({ bytes: 0, answer: { bytes, last: true } });
-    this.hungry = true;
     this.leaving = { lingerMs };
     queueMicrotask(() => this.answer());
   }
@@ -198,7 +195,7 @@ export class InboundConnection {
   private watch(): void {
     if (this.lingering) return;
     const { reader, limits } = this.parts;
-    if (reader.begun && this.hungry && this.leaving === null) {
+    if (reader.begun && reader.isEmpty && this.leaving === null) {
       const watched = `frame ${this.frames}`;
       if (this.watched !== watched) this.receiving.set(limits.readTimeoutMs);
       this.watched = watched;
