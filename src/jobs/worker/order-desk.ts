@@ -118,8 +118,8 @@ export class OrderDesk {
   private async carryOut({ id, nodeId }: PendingOrder, order: WorkerOrder, signal: AbortSignal): Promise<void> {
     const { jobs } = this.parts;
     const answer = await carryOut(jobs, order, { id, signal, isLastResort: nodeId === this.parts.nodeId });
-    // A leader that goes leaves it to the next: the row stays as it is.
-    if (answer.kind === "refused" && isPassing(answer.code)) return this.settle(id);
+    // Nobody waits for it; or the leader goes, and leaves it to the next: the row stays as it is.
+    if (signal.aborted || (answer.kind === "refused" && isPassing(answer.code))) return this.settle(id);
     this.answer(id, answer);
   }
 

@@ -91,20 +91,30 @@ export class OrderPost {
   }
 
   private async send(id: string, order: WorkerOrder): Promise<boolean> {
-    const { book, clock, beatMs, trouble } = this.parts;
+    const { book, trouble } = this.parts;
     try {
       await book.send(id, orderJson(order));
     } catch (error) {
-      this.strays.add(id);
+      this.stray(id);
       trouble("cannot ask the leader for work", error);
       return false;
     }
     const sent = this.waiting.get(id);
     if (sent !== undefined) sent.isSent = true;
+    this.lookSoon();
+    return true;
+  }
+
+  private lookSoon(): void {
+    const { clock, beatMs } = this.parts;
     this.pauseMs = beatMs;
     this.lookAt = clock.mono() + beatMs;
     this.changed.notify();
-    return true;
+  }
+
+  private stray(id: string): void {
+    this.strays.add(id);
+    this.lookSoon();
   }
 
   private async withdraw(id: string): Promise<WorkerAnswer | null> {
@@ -112,7 +122,7 @@ export class OrderPost {
     try {
       return answerOf(await this.parts.book.withdraw(id));
     } catch (error) {
-      this.strays.add(id);
+      this.stray(id);
       this.parts.trouble("cannot take back what the leader was asked for", error);
       return null;
     }
@@ -152,13 +162,14 @@ export class OrderPost {
       const who = this.waiting.get(id);
       if (who === undefined) unclaimed(id, read);
       else who.resolve(read);
-      this.strays.delete(id);
     }
     // In the book before this look, and not any more: it was lost with the answer, or with the database's last crash.
     for (const id of sent) if (!there.has(id)) this.waiting.get(id)?.resolve(null);
-    for (const id of this.strays) {
-      this.strays.delete(id);
-      if (there.has(id)) unclaimedOf(await this.withdraw(id), (answer) => unclaimed(id, answer));
+    this.strays.clear();
+    for (const id of waiting) {
+      if (this.waiting.has(id)) continue;
+      const answer = await this.withdraw(id);
+      if (answer !== null) unclaimed(id, answer);
     }
     return answers.length > 0;
   }
@@ -166,8 +177,4 @@ export class OrderPost {
 
 function answerOf(answer: Json): WorkerAnswer | null {
   return answer === null ? null : readAnswer(answer);
-}
-
-function unclaimedOf(answer: WorkerAnswer | null, tell: (answer: WorkerAnswer) => void): void {
-  if (answer !== null) tell(answer);
 }

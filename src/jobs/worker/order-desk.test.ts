@@ -1,0 +1,220 @@
+import { describe, expect, it } from "vitest";
+import { DrainingError, HoldfastError } from "../../errors.js";
+import type { LeaseAnswer } from "../../store/job-orders.js";
+import type { ForsakenLease, OrderAnswer, PendingOrder, WorkerBook } from "../../store/worker-contract.js";
+import { TestClock } from "../../testing.js";
+import type { Json } from "../core/job.js";
+import type { LeaseWish } from "../lease-polls.js";
+import type { OrderTaker } from "./order-carrying.js";
+import { OrderDesk } from "./order-desk.js";
+
+const wish = { kind: "lease", agent: "node:b", namespace: "default", capabilities: [], maxTasks: 4, waitMs: 60_000 };
+
+interface Waiting {
+  readonly wish: LeaseWish;
+  readonly signal: AbortSignal;
+  readonly resolve: (answer: LeaseAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A desk whose book and jobs the test plays. */
+function scene() {
+  const clock = new TestClock();
+  const rows = new Map<string, PendingOrder>();
+  const answered: OrderAnswer[] = [];
+  const leases: Waiting[] = [];
+  const done: string[] = [];
+  const forsaken: ForsakenLease[] = [];
+  const troubles: string[] = [];
+  let isAway = false;
+  const reach = (): void => {
+    if (isAway) throw new HoldfastError("DATABASE_AWAY", "away");
+  };
+  const book: Pick<WorkerBook, "pending" | "answer" | "forsaken"> = {
+    pending: async (known) => {
+      reach();
+      return await Promise.resolve(
+        [...rows.values()].map((row) => (known.includes(row.id) ? { ...row, body: null } : row)),
+      );
+    },
+    answer: async (answers) => {
+      reach();
+      for (const { id } of answers) rows.delete(id);
+      answered.push(...answers);
+      await Promise.resolve();
+    },
+    forsaken: async () => {
+      reach();
+      done.push("looked for the dead");
+      return await Promise.resolve(forsaken.splice(0));
+    },
+  };
+  const jobs: OrderTaker = {
+    settings: { leaseTtlMs: 60_000 },
+    heartbeat: async () => await Promise.resolve({ kind: "seen" as const }),
+    lease: async (given, _waitMs, signal) =>
+      await new Promise((resolve, reject) => {
+        leases.push({ wish: given, signal, resolve, reject });
+        signal.addEventListener("abort", () => resolve({ kind: "none" }), { once: true });
+      }),
+    renew: async () => await Promise.reject(new HoldfastError("INVALID_REQUEST", "no")),
+    report: async () => await Promise.reject(new DrainingError()),
+    giveBack: async (agent, leaseId) => {
+      done.push(`gave back ${agent} ${leaseId}`);
+      return await Promise.resolve(["job"]);
+    },
+  };
+  const desk = new OrderDesk({
+    book,
+    jobs,
+    clock,
+    nodeId: "a",
+    beatMs: 1_000,
+    nodeTimeoutMs: 5_000,
+    trouble: (what) => troubles.push(what),
+    gaveBack: (agent, number) => done.push(`${agent} lost ${number}`),
+  });
+  const put = (id: string, body: object, nodeId = "b"): void =>
+    void rows.set(id, { id, nodeId, incarnation: `${nodeId}-1`, body: body as Json });
+  const away = (is: boolean): void => {
+    isAway = is;
+  };
+  return { clock, desk, rows, put, answered, leases, done, forsaken, troubles, away };
+}
+
+const kinds = (answers: readonly OrderAnswer[]) =>
+  answers.map(({ id, answer }) => [id, (answer as { kind: string }).kind]);
+
+describe("the leader's desk for workers", () => {
+  it("finds what waits when its term begins, at a notice, and at the latest after a beat", async () => {
+    const { clock, desk, put, leases } = scene();
+    put("1", wish);
+    void desk.run();
+    await clock.advance(0);
+    expect(leases.map((lease) => lease.wish.leaseId)).toEqual(["1"]);
+    put("2", wish);
+    desk.hear();
+    await clock.advance(0);
+    put("3", wish);
+    await clock.advance(1_000);
+    expect(leases.map((lease) => lease.wish.leaseId)).toEqual(["1", "2", "3"]);
+    desk.end();
+  });
+
+  it("answers when there is work, once, and begins nothing twice", async () => {
+    const { clock, desk, put, leases, answered } = scene();
+    put("1", { ...wish, running: 1, places: 4 });
+    void desk.run();
+    await clock.advance(5_000);
+    expect(leases).toHaveLength(1);
+    expect(leases[0]?.wish).toMatchObject({ agent: "node:b", load: { running: 1, places: 4, isLastResort: false } });
+    leases[0]?.resolve({ kind: "none" });
+    await clock.advance(5_000);
+    expect(answered).toEqual([{ id: "1", answer: { kind: "done", ttlMs: 60_000, answer: { kind: "none" } } }]);
+    // A look that began before the answer shows the row again.
+    put("1", wish);
+    await clock.advance(5_000);
+    expect(leases).toHaveLength(1);
+    desk.end();
+  });
+
+  it("calls off what was withdrawn, and what whoever asked for it gives back", async () => {
+    const { clock, desk, put, rows, leases, done } = scene();
+    put("1", wish);
+    put("2", wish);
+    void desk.run();
+    await clock.advance(0);
+    rows.delete("1");
+    put("3", { kind: "give_back", agent: "node:b", leaseId: "2" });
+    desk.hear();
+    await clock.advance(0);
+    expect(leases.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    expect(done).toContain("gave back node:b 2");
+    desk.end();
+  });
+
+  it("leaves to the next leader what this one takes no more, and does not ask itself again", async () => {
+    const { clock, desk, put, rows, answered, leases } = scene();
+    put("1", { kind: "report", results: [] });
+    put("2", wish);
+    void desk.run();
+    await clock.advance(0);
+    leases[0]?.reject(new DrainingError());
+    await clock.advance(5_000);
+    expect(answered).toEqual([]);
+    expect([...rows.keys()]).toEqual(["1", "2"]);
+    expect(leases).toHaveLength(1);
+    desk.end();
+  });
+
+  it("refuses what it does not understand, and tells what the jobs refused", async () => {
+    const { clock, desk, put, answered } = scene();
+    put("1", { kind: "sing" });
+    put("2", { kind: "renew", agent: "node:b", leaseId: "l", progress: [] });
+    put("3", {
+      kind: "heartbeat",
+      agent: "node:b",
+      namespace: "default",
+      capabilities: [],
+      tasks: 0,
+      registers: false,
+    });
+    void desk.run();
+    await clock.advance(0);
+    expect(kinds(answered).toSorted()).toEqual([
+      ["1", "refused"],
+      ["2", "refused"],
+      ["3", "done"],
+    ]);
+    desk.end();
+  });
+
+  it("gives back what the dead had when a term begins, when members change, and when a worker registers", async () => {
+    const { clock, desk, put, done, forsaken } = scene();
+    forsaken.push({ agent: "node:x", leaseId: "worker:x:1" });
+    void desk.run();
+    await clock.advance(0);
+    expect(done).toEqual(["looked for the dead", "gave back node:x worker:x:1", "node:x lost 1"]);
+    done.length = 0;
+    forsaken.push({ agent: "node:y", leaseId: "worker:y:1" });
+    desk.membersChanged();
+    await clock.advance(0);
+    expect(done).toContain("gave back node:y worker:y:1");
+    done.length = 0;
+    put("1", { kind: "heartbeat", agent: "node:b", namespace: "default", capabilities: [], tasks: 0, registers: true });
+    desk.hear();
+    await clock.advance(0);
+    expect(done).toEqual(["looked for the dead"]);
+    desk.end();
+  });
+
+  it("goes on when the database is back, and keeps its answers until then", async () => {
+    const { clock, desk, put, away, leases, answered, troubles } = scene();
+    put("1", wish);
+    void desk.run();
+    await clock.advance(0);
+    away(true);
+    leases[0]?.resolve({ kind: "none" });
+    await clock.advance(10_000);
+    expect(answered).toEqual([]);
+    away(false);
+    await clock.advance(10_000);
+    expect(kinds(answered)).toEqual([["1", "done"]]);
+    expect(troubles.length).toBeGreaterThan(0);
+    desk.end();
+  });
+
+  it("calls everything off when its term ends", async () => {
+    const { clock, desk, put, leases, rows } = scene();
+    put("1", wish);
+    const running = desk.run();
+    await clock.advance(0);
+    desk.end();
+    await running;
+    expect(leases[0]?.signal.aborted).toBe(true);
+    put("2", wish);
+    await clock.advance(10_000);
+    expect(leases).toHaveLength(1);
+    expect(rows.has("2")).toBe(true);
+  });
+});
