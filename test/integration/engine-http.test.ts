@@ -214,7 +214,7 @@ it("waits for a port that the last leader still holds, and gives up with a clear
 });
 
 it("does not wait for ever for a request that has begun", async () => {
-  const { intake, source, post } = await listen({ readTimeout: "100ms" });
+  const { intake, source, post } = await listen({ readTimeout: "1s" });
   const slow = connect(source.port ?? 0, "127.0.0.1");
   slow.on("error", () => undefined);
   slow.resume();

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { systemClock } from "../../src/election/clock.js";
+import { type Clock, systemClock } from "../../src/election/clock.js";
 import type { FolderDestination } from "../../src/engine/transports/file/folder-destination.js";
 import type { FolderSource } from "../../src/engine/transports/file/folder-source.js";
 import { createSftpDestination } from "../../src/engine/transports/sftp/sftp-destination.js";
@@ -152,12 +152,23 @@ it("refuses a server with another key, before it says who it is, and names that 
 
 it("does not ask a server again at once that does not let it in", async () => {
   vi.stubEnv("LAB_PASSWORD", "wrong");
-  const { source } = await poll();
+  const intake = new Intake();
+  const settings = sound(checkSftpInbound({ ...placeOf(), every: "10ms" }, "feed"));
+  let looks = 0;
+  let now = performance.now();
+  const wakeAt: Clock["wakeAt"] = (_mono, fire) => {
+    looks += 1;
+    return systemClock.wakeAt(0, fire);
+  };
+  const source = createSftpSource({ ...intake.parts(settings), clock: { ...systemClock, mono: () => now, wakeAt } });
+  started.push(source);
+  await source.start();
   await eventually(() => expect(source.state.reason).toContain("does not let us in"));
-  const looks = source.state;
-  await new Promise((resolve) => setTimeout(resolve, 80));
-  expect(source.state).toBe(looks);
+  const before = looks;
+  await eventually(() => expect(looks).toBeGreaterThan(before + 20));
   expect(server.connections()).toBe(1);
+  now += 1_000;
+  await eventually(() => expect(server.connections()).toBe(2));
 });
 
 it("logs in with a private key, from a file or from the environment", async () => {
@@ -232,10 +243,10 @@ it("tells whether anything may be there when the connection is lost", async () =
 });
 
 it("does not wait for ever for a server that is silent", async () => {
-  const destination = destinationTo({ replyTimeout: "50ms" });
+  const destination = destinationTo({ replyTimeout: "2s" });
   server.before = (request) => (request === "RENAME" ? Promise.resolve("ignore") : undefined);
   const outcome = await destination.send(deliveryOf("x"), openGuard, noAbort);
-  expect(outcome).toEqual({ kind: "unconfirmed", reason: "no answer within 0.05 s" });
+  expect(outcome).toEqual({ kind: "unconfirmed", reason: "no answer within 2 s" });
   await server[Symbol.asyncDispose]();
   expect((await destination.send(deliveryOf("x"), openGuard, noAbort)).kind).toBe("unreached");
 });
