@@ -91,6 +91,60 @@ describe("the leader's desk", () => {
     expect(commits).toBe(2);
   });
 
+  it("sends the next transaction before the last has committed where much waits, and no third", async () => {
+    const many = (name: string) => Array.from({ length: 256 }, (_, n) => submission(`${name}-${n}`));
+    const held = hold();
+    const begun = desk.carryOut(submission("begun"));
+    await scene.clock.advance(0);
+    const few = desk.carryOut(submission("few"));
+    await scene.clock.advance(0);
+    expect(scene.applied).toHaveLength(1);
+    const calls = ["a", "b"].map((name) => desk.carryOutAll(many(name)));
+    await scene.clock.advance(0);
+    expect(scene.kinds.map(({ length }) => length)).toEqual([1, 513]);
+    const rest = desk.carryOutAll(many("d"));
+    await scene.clock.advance(0);
+    expect(scene.applied).toHaveLength(2);
+    held.release();
+    await scene.clock.advance(0);
+    const answers = [...(await Promise.all([...calls, rest])), [await begun, await few]];
+    expect(answers.map((each) => new Set(each.map(({ kind }) => kind)))).toEqual(
+      answers.map(() => new Set(["created"])),
+    );
+    expect(scene.applied).toHaveLength(3);
+  });
+
+  it("does not forget what is due, whichever of two answers comes first", async () => {
+    const many = (rest: Parameters<typeof submission>[1]) =>
+      Array.from({ length: 256 }, (_, n) => submission(`${rest?.namespace}-${n}`, rest));
+    const answers: (() => void)[] = [];
+    scene.after = async () => await new Promise<void>((resolve) => answers.push(resolve));
+    const first = desk.carryOutAll(many({ namespace: "now" }));
+    await scene.clock.advance(0);
+    const second = desk.carryOutAll(many({ namespace: "later", runAt: scene.clock.wall() + 5_000 }));
+    await scene.clock.advance(0);
+    expect(answers).toHaveLength(2);
+    scene.after = async () => await Promise.resolve();
+    for (const answer of answers.toReversed()) {
+      answer();
+      await scene.clock.advance(0);
+    }
+    await Promise.all([first, second]);
+    const polled = desk.lease(wish("agent", { namespace: "later" }), 100_000, never());
+    await scene.clock.advance(5_000);
+    expect(tasksOf(await polled)).toHaveLength(1);
+  });
+
+  it("refuses a whole call where one of its orders is refused, and carries the others out", async () => {
+    scene.before = async (orders) => {
+      if (orders.some((order) => order.kind === "submit" && order.jobId === "bad"))
+        await Promise.reject(new HoldfastError("DATABASE_REFUSED", "no"));
+    };
+    const call = desk.carryOutAll(["a", "bad", "b"].map((jobId) => submission(jobId)));
+    await Promise.all([expect(call).rejects.toMatchObject({ code: "DATABASE_REFUSED" }), scene.clock.advance(0)]);
+    expect([await stateOf("a"), await stateOf("bad"), await stateOf("b")]).toEqual(["queued", undefined, "queued"]);
+  });
+
   it("serves an agent that waits by the transaction that takes its job in", async () => {
     const polled = desk.lease(wish("agent-1"), 30_000, never());
     await scene.clock.advance(0);

@@ -1,23 +1,11 @@
 import type { Clock } from "../election/clock.js";
-import { DrainingError, type ErrorCode, HoldfastError, invariant, NotLeaderError } from "../errors.js";
-import { pause } from "../lifecycle/pause.js";
+import { DrainingError, NotLeaderError } from "../errors.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { FenceToken } from "../store/contract.js";
 import type { JobBook } from "../store/job-contract.js";
-import type {
-  CancellationAnswer,
-  GiveBackAnswer,
-  HeartbeatAnswer,
-  JobAnswer,
-  JobOrder,
-  LeaseAnswer,
-  RedriveAnswer,
-  RemovalAnswer,
-  RenewalAnswer,
-  ResultAnswer,
-  Submission,
-  SubmissionAnswer,
-} from "../store/job-orders.js";
+import type { JobAnswer, JobOrder, LeaseAnswer } from "../store/job-orders.js";
+import { type AnswerTo, freesJobs, isReadySubmission, type JobCall, leftOver } from "./job-call.js";
+import { isFailure, JobWriter } from "./job-writer.js";
 import { type LeasePoll, LeasePolls, type LeaseWish } from "./lease-polls.js";
 
 export interface JobDeskParts {
@@ -31,42 +19,43 @@ export interface JobDeskParts {
   readonly committed: () => void;
 }
 
-interface Pending {
-  readonly order: JobOrder;
-  readonly resolve: (answer: JobAnswer) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** One transaction carries out so many orders, however many callers they come from. */
 const mostOrders = 1_000;
-const mostRipened = 1_000;
-const firstPauseMs = 10;
+/** So many that wait are worth a transaction of their own while another is under way: it is there when that one has committed. */
+const enoughOrders = 256;
+const mostUnderWay = 2;
 const gatherBeatsMs = 1_000;
-const longestPauseMs = 2_000;
 
 /** What a leader that drains still takes: it ends what was begun, and begins nothing. */
 const endings: ReadonlySet<JobOrder["kind"]> = new Set(["result", "renew", "give_back"]);
 
 /**
  * Where the orders of all callers come together during one term, and are carried out by one transaction after another. What
- * comes in while one commits is the next. An agent that waits is served by the transaction that takes its job in.
+ * comes in while one commits is the next; where that is much, it is sent before it, so that the database need not wait for it.
+ * Nobody knows which of two that are under way comes first, and nobody can: those who asked have no answer yet. An agent that
+ * waits is served by the transaction that takes its job in.
  */
 export class JobDesk {
   private readonly parts: JobDeskParts;
   private readonly polls: LeasePolls;
+  private readonly writer: JobWriter;
   private readonly changed: Signal;
-  private pending: Pending[] = [];
+  private pending: JobCall[] = [];
+  private pendingOrders = 0;
+  private underWay = 0;
+  /** Two have been under way together since none was. */
+  private isCrossing = false;
   private dueAt: number | null = 0;
   private draining = false;
-  private isCommitting = false;
   private isGathering = false;
+  private failed: { readonly error: unknown } | null = null;
   private ended: Error | null = null;
-  private readonly over = new AbortController();
 
   constructor(parts: JobDeskParts) {
     this.parts = parts;
     this.polls = new LeasePolls(parts.clock, parts.leaseTtlMs);
     this.changed = new Signal(parts.clock);
+    this.writer = new JobWriter({ ...parts, isDueIn: (ms) => this.isDueIn(ms) });
   }
 
   /** How many agents wait for work. */
@@ -80,18 +69,30 @@ export class JobDesk {
 
   /** Whether orders are under way, or wait for their turn. */
   get isBusy(): boolean {
-    return this.isCommitting || this.pending.length > 0;
+    return this.underWay > 0 || this.pending.length > 0;
   }
 
   /** Resolves when the order is committed, with its answer. */
   async carryOut<Order extends JobOrder>(order: Order): Promise<AnswerTo<Order>> {
+    const [answer] = await this.carryOutAll([order]);
+    return answer as AnswerTo<Order>;
+  }
+
+  /** Resolves when all of them are committed, by one transaction or several. */
+  async carryOutAll<Order extends JobOrder>(orders: readonly Order[]): Promise<readonly AnswerTo<Order>[]> {
     this.checkNotEnded();
-    if (this.draining && !endings.has(order.kind)) throw new DrainingError();
-    return (await new Promise<JobAnswer>((resolve, reject) => {
-      this.pending.push({ order, resolve, reject });
-      if (order.kind === "heartbeat" && !order.registers) this.notifySoon();
+    if (this.draining && !orders.every(({ kind }) => endings.has(kind))) throw new DrainingError();
+    if (orders.length === 0) return [];
+    return (await new Promise<readonly JobAnswer[]>((resolve, reject) => {
+      this.add({ orders, resolve, reject });
+      if (orders.every((order) => order.kind === "heartbeat" && !order.registers)) this.notifySoon();
       else this.changed.notify();
-    })) as AnswerTo<Order>;
+    })) as readonly AnswerTo<Order>[];
+  }
+
+  private add(call: JobCall): void {
+    this.pending.push(call);
+    this.pendingOrders += call.orders.length;
   }
 
   /** Nobody waits for a beat: those of many agents go together, and a thousand of them cost as much as one. */
@@ -128,153 +129,139 @@ export class JobDesk {
 
   end(reason: Error): void {
     this.ended = reason;
-    this.over.abort();
+    this.writer.end(reason);
     this.polls.close(reason);
     for (const { reject } of this.pending) reject(reason);
     this.pending = [];
+    this.pendingOrders = 0;
     this.changed.notify();
   }
 
   /** Runs until it is ended, or until the database refuses this term. */
   async run(): Promise<void> {
-    while (this.ended === null) {
-      await this.ripenWhatIsDue();
-      if (!(await this.carryOutNext())) await this.changed.wait(this.untilDue());
+    try {
+      while (this.ended === null) {
+        await this.ripenWhatIsDue();
+        this.checkNotFailed();
+        if (!this.beginNext()) await this.changed.wait(this.untilDue());
+      }
+    } catch (error) {
+      this.end(this.toldOf(error));
+      throw error;
+    } finally {
+      // Nothing is written any more when this is over.
+      while (this.underWay > 0) await this.changed.wait();
     }
+    this.checkNotFailed();
+  }
+
+  /** The epoch was ours and not the caller's: nothing that he knows is stale, he only has to ask another. */
+  private toldOf(error: unknown): Error {
+    if (isFailure(error, "STALE_EPOCH")) return deposed(this.parts.fence);
+    return error instanceof Error ? error : new Error(String(error));
+  }
+
+  private checkNotFailed(): void {
+    if (this.failed !== null) throw this.failed.error;
   }
 
   private untilDue(): number | null {
     return this.dueAt === null ? null : Math.max(0, this.dueAt - this.parts.clock.mono());
   }
 
+  /** Of answers that cross, nobody knows which is later. The sooner is safe: where it is wrong, a look in vain puts it right. */
   private isDueIn(ms: number | null): void {
-    this.dueAt = ms === null ? null : this.parts.clock.mono() + ms;
+    const at = ms === null ? null : this.parts.clock.mono() + ms;
+    if (!this.isCrossing || this.dueAt === null) this.dueAt = at;
+    else if (at !== null) this.dueAt = Math.min(at, this.dueAt);
   }
 
-  /** False where there was nothing to do. */
-  private async carryOutNext(): Promise<boolean> {
-    const taken = this.pending.slice(0, mostOrders);
-    this.pending = this.pending.slice(mostOrders);
-    const polls = this.draining ? [] : this.polls.next(taken.flatMap(({ order }) => readyDemand(order)));
+  private begins(): void {
+    this.underWay += 1;
+    if (this.underWay > 1) this.isCrossing = true;
+  }
+
+  private isOver(): void {
+    this.underWay -= 1;
+    if (this.underWay === 0) this.isCrossing = false;
+  }
+
+  /** False where there is nothing to do, or not enough for one more at a time. */
+  private beginNext(): boolean {
+    if (this.underWay > 0 && (this.underWay >= mostUnderWay || this.pendingOrders < enoughOrders)) return false;
+    const taken = this.take();
+    const polls = this.draining ? [] : this.polls.next(taken.flatMap(({ orders }) => orders.filter(isReadySubmission)));
     if (taken.length === 0 && polls.length === 0) return false;
-    const orders = [...taken, ...polls.map((poll) => this.pendingOf(poll))];
-    const { fence } = this.parts;
-    this.isCommitting = true;
-    try {
-      const answers = await this.commit(orders);
-      this.parts.committed();
-      this.polls.stirFor(leftOver(orders, answers));
-    } catch (error) {
-      // The epoch was ours and not the caller's: nothing that he knows is stale, he only has to ask another.
-      const told = isFailure(error, "STALE_EPOCH") ? deposed(fence) : error;
-      for (const { reject } of orders) reject(told);
-      throw error;
-    } finally {
-      this.isCommitting = false;
-    }
-    if (taken.some(({ order }) => freesJobs(order))) this.polls.stir();
+    const calls = [...taken, ...polls.map((poll) => this.callOf(poll))];
+    this.begins();
+    this.carriedOut(calls)
+      .catch((error: unknown) => {
+        this.failed ??= { error };
+      })
+      .finally(() => {
+        this.isOver();
+        this.changed.notify();
+      });
     return true;
   }
 
-  /** An order as good as any. What comes for an agent that has gone is given back, and cost no attempt. */
-  private pendingOf(poll: LeasePoll): Pending {
+  /** As many as one transaction takes; a call is never divided. */
+  private take(): readonly JobCall[] {
+    let calls = 0;
+    let orders = 0;
+    for (const call of this.pending) {
+      if (calls > 0 && orders + call.orders.length > mostOrders) break;
+      calls += 1;
+      orders += call.orders.length;
+    }
+    this.pendingOrders -= orders;
+    return this.pending.splice(0, calls);
+  }
+
+  private async carriedOut(calls: readonly JobCall[]): Promise<void> {
+    const orders = calls.flatMap((call) => call.orders);
+    try {
+      const answers = await this.writer.commit(calls, orders);
+      this.parts.committed();
+      this.polls.stirFor(leftOver(orders, answers));
+    } catch (error) {
+      const told = this.toldOf(error);
+      for (const { reject } of calls) reject(told);
+      throw error;
+    }
+    if (orders.some(freesJobs)) this.polls.stir();
+  }
+
+  /** A call as good as any. What comes for an agent that has gone is given back, and cost no attempt. */
+  private callOf(poll: LeasePoll): JobCall {
     const { agent, leaseId } = poll.order;
     return {
-      order: poll.order,
-      resolve: (answer) => {
+      orders: [poll.order],
+      resolve: ([answer]) => {
         if (this.polls.answered(poll, answer as LeaseAnswer)) return;
         const order = { kind: "give_back", agent, leaseId, jobIds: null } as const;
-        this.pending.push({ order, resolve: () => undefined, reject: () => undefined });
+        this.add({ orders: [order], resolve: () => undefined, reject: () => undefined });
       },
       reject: (error) => poll.refuse(error),
     };
   }
 
-  /** Orders that the database refuses as a whole are carried out one by one: only the culprit is refused, and has no answer. */
-  private async commit(pending: readonly Pending[]): Promise<readonly (JobAnswer | null)[]> {
-    const { book, fence } = this.parts;
-    const orders = pending.map(({ order }) => order);
-    try {
-      const { answers, nextDueMs } = await this.known(async () => await book.apply(fence, orders));
-      invariant(answers.length === pending.length, "every order has an answer");
-      this.isDueIn(nextDueMs);
-      for (const [index, { resolve }] of pending.entries()) resolve(answers[index] as JobAnswer);
-      return answers;
-    } catch (error) {
-      if (!isFailure(error, "DATABASE_REFUSED")) throw error;
-      if (pending.length === 1) {
-        for (const { reject } of pending) reject(error);
-        return [null];
-      }
-      const answers: (JobAnswer | null)[] = [];
-      for (const one of pending) answers.push(...(await this.commit([one])));
-      return answers;
-    }
-  }
-
   private async ripenWhatIsDue(): Promise<void> {
-    const { book, fence, clock } = this.parts;
-    if (this.dueAt === null || this.dueAt > clock.mono()) return;
-    const { ripened, lost, nextDueMs } = await this.known(async () => await book.ripen(fence, mostRipened));
-    this.isDueIn(nextDueMs);
-    if (ripened + lost.length === 0) return;
-    this.parts.committed();
-    this.polls.stir();
-  }
-
-  /** What is not known to have been done is asked for again as it was: nothing of it is done twice. */
-  private async known<Result>(ask: () => Promise<Result>): Promise<Result> {
-    const { clock, trouble } = this.parts;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!isFailure(error, "UNKNOWN_OUTCOME") && !isFailure(error, "DATABASE_AWAY")) throw error;
-        this.checkNotEnded();
-        if (pauseMs === firstPauseMs) trouble("jobs could not be written, and are tried again", error);
-        await pause(clock, pauseMs, this.over.signal);
-        this.checkNotEnded();
-      }
+    if (this.dueAt === null || this.dueAt > this.parts.clock.mono()) return;
+    // From here on others say what is due next.
+    this.dueAt = null;
+    this.begins();
+    try {
+      const { ripened, lost } = await this.writer.ripen();
+      if (ripened + lost.length === 0) return;
+      this.parts.committed();
+      this.polls.stir();
+    } finally {
+      this.isOver();
     }
   }
-}
-
-interface AnswersByKind {
-  readonly submit: SubmissionAnswer;
-  readonly lease: LeaseAnswer;
-  readonly renew: RenewalAnswer;
-  readonly result: ResultAnswer;
-  readonly give_back: GiveBackAnswer;
-  readonly cancel: CancellationAnswer;
-  readonly redrive: RedriveAnswer;
-  readonly heartbeat: HeartbeatAnswer;
-  readonly remove_agent: RemovalAnswer;
-}
-
-type AnswerTo<Order extends JobOrder> = AnswersByKind[Order["kind"]];
-
-function readyDemand(order: JobOrder): readonly Submission[] {
-  return order.kind === "submit" && order.runAt === null ? [order] : [];
-}
-
-/** The jobs that came in with these orders and that nobody has taken yet. */
-function leftOver(pending: readonly Pending[], answers: readonly (JobAnswer | null)[]): readonly Submission[] {
-  const taken = answers.flatMap((answer) => (answer?.kind === "leased" ? answer.tasks.map(({ jobId }) => jobId) : []));
-  const gone = new Set(taken);
-  return pending.flatMap(({ order }, index) =>
-    answers[index]?.kind === "created" ? readyDemand(order).filter(({ jobId }) => !gone.has(jobId)) : [],
-  );
-}
-
-/** Whether jobs may be ready afterwards for whoever they suit. */
-function freesJobs({ kind }: JobOrder): boolean {
-  return kind === "give_back" || kind === "redrive" || kind === "remove_agent";
 }
 
 function deposed({ role, epoch }: FenceToken): NotLeaderError {
   return new NotLeaderError(`Epoch ${epoch} of role "${role}" is over.`, { role });
-}
-
-function isFailure(error: unknown, code: ErrorCode): boolean {
-  return error instanceof HoldfastError && error.code === code;
 }

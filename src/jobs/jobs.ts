@@ -4,7 +4,7 @@ import type { LeaderTerm } from "../election/term.js";
 import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import type { JobBook } from "../store/job-contract.js";
-import type { LeaseAnswer, RenewalAnswer, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
+import type { LeaseAnswer, RenewalAnswer, Result, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
 import type { Job, Json } from "./core/job.js";
 import { EventFeed } from "./event-feed.js";
 import { JobDesk } from "./job-desk.js";
@@ -135,7 +135,7 @@ export class Jobs {
     const { desk } = this.leading(leaderEpoch);
     const now = this.parts.clock.wall();
     const submissions = jobs.map((job) => submissionOf(job, this.settings, now));
-    const answers = await Promise.all(submissions.map((submission) => desk.carryOut(submission)));
+    const answers = await desk.carryOutAll(submissions);
     this.parts.counts.submitted(answers.filter(({ kind }) => kind === "created").length);
     return answers;
   }
@@ -167,7 +167,7 @@ export class Jobs {
   async report(results: readonly ReportedResult[], leaderEpoch?: bigint): Promise<readonly ResultAnswer[]> {
     const { desk } = this.leading(leaderEpoch);
     const orders = results.map((result) => this.orderOf(result));
-    const answers = await Promise.all(orders.map((order) => desk.carryOut(order)));
+    const answers = await desk.carryOutAll(orders);
     this.parts.counts.staleResults(answers.filter(({ kind }) => kind === "stale").length);
     return answers;
   }
@@ -208,17 +208,17 @@ export class Jobs {
   }
 
   private orderOf({ leaseId, jobId, jobEpoch, agent, outcome }: ReportedResult) {
-    const told = { kind: "result", leaseId, jobId, jobEpoch, agent } as const;
+    return { kind: "result", leaseId, jobId, jobEpoch, agent, outcome: this.outcomeOf(outcome) } as const;
+  }
+
+  private outcomeOf(outcome: ReportedResult["outcome"]): Result["outcome"] {
     if (outcome.status === "succeeded") {
       checkJson("result", outcome.result);
-      return { ...told, outcome: { kind: "succeeded", result: outcome.result } } as const;
+      return { kind: "succeeded", result: outcome.result };
     }
     const error = storableText(outcome.error, longestError);
-    if (!outcome.retry) return { ...told, outcome: { kind: "failed_for_good", error } } as const;
-    return {
-      ...told,
-      outcome: { kind: "failed", error, backoff: this.settings.backoff, jitter: this.parts.random() },
-    } as const;
+    if (!outcome.retry) return { kind: "failed_for_good", error };
+    return { kind: "failed", error, backoff: this.settings.backoff, jitter: this.parts.random() };
   }
 
   private leading(stated?: bigint): { readonly desk: JobDesk; readonly epoch: bigint } {

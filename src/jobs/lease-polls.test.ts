@@ -19,6 +19,12 @@ function scene() {
   const polls = new LeasePolls(clock, 60_000);
   const asked = (...demands: Parameters<LeasePolls["next"]>[0]): readonly string[] =>
     polls.next(demands).map(({ order }) => order.agent);
+  /** The same, and nothing is there for any of them. */
+  const askedInVain = (...demands: Parameters<LeasePolls["next"]>[0]): readonly string[] => {
+    const taken = polls.next(demands);
+    for (const poll of taken) polls.answered(poll, { kind: "none" });
+    return taken.map(({ order }) => order.agent);
+  };
   /** One that was asked for, and for whom nothing was there. */
   const rest = (agent: string, given: Parameters<typeof wish>[1] = {}) => {
     const answer = polls.add(wish(agent, given), 30_000, never());
@@ -26,7 +32,7 @@ function scene() {
     for (const poll of polls.next([])) polls.answered(poll, { kind: "none" });
     return answer;
   };
-  return { clock, polls, asked, rest };
+  return { clock, polls, asked, askedInVain, rest };
 }
 
 describe("agents that wait for work", () => {
@@ -60,6 +66,17 @@ describe("agents that wait for work", () => {
     expect(asked()).toEqual(["one"]);
   });
 
+  it("are asked for by one transaction at a time: what is on its way for them is waited for", () => {
+    const { polls, asked } = scene();
+    void polls.add(wish("one"), 30_000, never());
+    const [poll] = polls.next([]);
+    expect(asked(submission("a"))).toEqual([]);
+    polls.stirFor([submission("a")]);
+    expect(asked()).toEqual([]);
+    if (poll !== undefined) polls.answered(poll, { kind: "none" });
+    expect(asked()).toEqual(["one"]);
+  });
+
   it("are told at once where they do not want to wait and nothing has come", async () => {
     const { clock, polls, rest } = scene();
     void rest("one");
@@ -69,15 +86,15 @@ describe("agents that wait for work", () => {
   });
 
   it("are woken by a job that suits them, the least loaded first, and of equals the longest waiting", () => {
-    const { asked, rest } = scene();
+    const { askedInVain, rest } = scene();
     void rest("one");
     void rest("two", { maxTasks: 2 });
     void rest("other", { namespace: "other" });
     void rest("able", { capabilities: ["gpu"] });
-    expect(asked(submission("a", { capabilities: ["gpu"] }))).toEqual(["able"]);
-    expect(asked(submission("a", { pinnedAgent: "two" }))).toEqual(["two"]);
-    expect(asked(submission("a"), submission("b"), submission("c"))).toEqual(["one", "two", "able"]);
-    expect(asked(submission("a", { namespace: "nowhere" }))).toEqual([]);
+    expect(askedInVain(submission("a", { capabilities: ["gpu"] }))).toEqual(["able"]);
+    expect(askedInVain(submission("a", { pinnedAgent: "two" }))).toEqual(["two"]);
+    expect(askedInVain(submission("a"), submission("b"), submission("c"))).toEqual(["one", "two", "able"]);
+    expect(askedInVain(submission("a", { namespace: "nowhere" }))).toEqual([]);
   });
 
   it("ask for their share of the jobs that come together, and for all they have room for when anything may be there", () => {
@@ -86,7 +103,9 @@ describe("agents that wait for work", () => {
     void rest("two", { maxTasks: 3, load: { running: 1, places: 4 } });
     const shares = (asked: readonly { readonly order: { agent: string; maxTasks: number } }[]) =>
       Object.fromEntries(asked.map(({ order }) => [order.agent, order.maxTasks]));
-    expect(shares(polls.next(["a", "b", "c"].map((id) => submission(id))))).toEqual({ one: 2, two: 1 });
+    const first = polls.next(["a", "b", "c"].map((id) => submission(id)));
+    expect(shares(first)).toEqual({ one: 2, two: 1 });
+    for (const poll of first) polls.answered(poll, { kind: "none" });
     polls.stir();
     expect(shares(polls.next([]))).toEqual({ one: 4, two: 3 });
   });
@@ -106,13 +125,13 @@ describe("agents that wait for work", () => {
   });
 
   it("are all looked after when something came free, and only those whom it suits when it is known what", () => {
-    const { polls, asked, rest } = scene();
+    const { polls, askedInVain, rest } = scene();
     void rest("one");
     void rest("other", { namespace: "other" });
     polls.stir();
-    expect(asked()).toEqual(["one", "other"]);
+    expect(askedInVain()).toEqual(["one", "other"]);
     polls.stirFor([submission("a", { namespace: "other" })]);
-    expect(asked()).toEqual(["other"]);
+    expect(askedInVain()).toEqual(["other"]);
   });
 
   it("come in turns where there are many", () => {

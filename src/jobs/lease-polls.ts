@@ -69,6 +69,11 @@ export class LeasePoll {
     };
   }
 
+  /** The database is being asked for it, and nothing else is: one lease has one answer. */
+  get isAsked(): boolean {
+    return this.isUnderWay;
+  }
+
   /** Nobody hears the answer any more. */
   get isGone(): boolean {
     return this.signal.aborted;
@@ -245,8 +250,9 @@ export class LeasePolls {
   next(demands: readonly Demand[]): readonly LeasePoll[] {
     for (const { namespace } of demands) this.nothingFor.delete(namespace);
     const taken = new Map<LeasePoll, number | null>();
-    for (const poll of byLoad(this.restless).slice(0, mostAtOnce)) taken.set(poll, null);
-    const waiting = demands.length === 0 ? [] : [...this.resting];
+    const restless = [...this.restless].filter(({ isAsked }) => !isAsked);
+    for (const poll of byLoad(restless).slice(0, mostAtOnce)) taken.set(poll, null);
+    const waiting = demands.length === 0 ? [] : [...this.resting].filter(({ isAsked }) => !isAsked);
     const candidates = waiting.map(({ candidate }) => candidate);
     for (const [place, share] of assign(demands.slice(0, mostMatched), candidates)) {
       const poll = waiting[place];

@@ -1,0 +1,57 @@
+import type {
+  CancellationAnswer,
+  GiveBackAnswer,
+  HeartbeatAnswer,
+  JobAnswer,
+  JobOrder,
+  LeaseAnswer,
+  RedriveAnswer,
+  RemovalAnswer,
+  RenewalAnswer,
+  ResultAnswer,
+  Submission,
+  SubmissionAnswer,
+} from "../store/job-orders.js";
+
+/** What a caller asks for at a time: it is answered as one. */
+export interface JobCall {
+  readonly orders: readonly JobOrder[];
+  readonly resolve: (answers: readonly JobAnswer[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface AnswersByKind {
+  readonly submit: SubmissionAnswer;
+  readonly lease: LeaseAnswer;
+  readonly renew: RenewalAnswer;
+  readonly result: ResultAnswer;
+  readonly give_back: GiveBackAnswer;
+  readonly cancel: CancellationAnswer;
+  readonly redrive: RedriveAnswer;
+  readonly heartbeat: HeartbeatAnswer;
+  readonly remove_agent: RemovalAnswer;
+}
+
+export type AnswerTo<Order extends JobOrder> = AnswersByKind[Order["kind"]];
+
+export function isReadySubmission(order: JobOrder): order is Submission {
+  return order.kind === "submit" && order.runAt === null;
+}
+
+/** The jobs that came in with these orders and that nobody has taken yet. An order that was refused has no answer. */
+export function leftOver(orders: readonly JobOrder[], answers: readonly (JobAnswer | null)[]): readonly Submission[] {
+  const created = orders.filter(
+    (order, index): order is Submission => answers[index]?.kind === "created" && isReadySubmission(order),
+  );
+  if (created.length === 0) return created;
+  const gone = new Set<string>();
+  for (const answer of answers) {
+    if (answer?.kind === "leased") for (const { jobId } of answer.tasks) gone.add(jobId);
+  }
+  return created.filter(({ jobId }) => !gone.has(jobId));
+}
+
+/** Whether jobs may be ready afterwards for whoever they suit. */
+export function freesJobs({ kind }: JobOrder): boolean {
+  return kind === "give_back" || kind === "redrive" || kind === "remove_agent";
+}
