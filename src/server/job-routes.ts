@@ -62,7 +62,7 @@ export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Li
     async ({ body }, reply) => {
       const epoch = jobs.requireEpoch(bigOf(body.leader_epoch));
       const many = "jobs" in body ? body.jobs : null;
-      for (const one of many ?? []) jobs.requireEpoch(bigOf(one.leader_epoch));
+      for (const { leader_epoch: stated } of many ?? []) if (stated !== undefined) jobs.requireEpoch(bigOf(stated));
       const given = (many ?? [body as Static<typeof newJobSchema>]).map(newJobOf);
       const answers = await change(async () => await jobs.submit(given, epoch));
       reply.code(answers.some(({ kind }) => kind === "created") ? 201 : 200);

@@ -145,34 +145,31 @@ export function showLease({ leaseId: id, expiresAt, tasks }: Leased, leaderEpoch
 
 export function reportedOf(body: ResultBody, agent: string): ReportedResult {
   const { lease_id, job_id, job_epoch, status, result, error, retry } = body;
-  const told = { leaseId: lease_id, jobId: job_id, jobEpoch: job_epoch, agent };
-  if (status === "succeeded") return { ...told, outcome: { status, result: (result ?? null) as Json } };
-  return { ...told, outcome: { status, error: error ?? "it failed, and did not say why", retry: retry ?? true } };
+  const outcome =
+    status === "succeeded"
+      ? { status, result: (result ?? null) as Json }
+      : { status, error: error ?? "it failed, and did not say why", retry: retry ?? true };
+  return { leaseId: lease_id, jobId: job_id, jobEpoch: job_epoch, agent, outcome };
 }
 
 export function showResult({ job_id, job_epoch }: ResultBody, answer: ResultAnswer) {
-  const failure = refusalOf({ job_id, job_epoch }, answer);
-  if (failure !== null) throw failure;
-  const { state, repeated } = answer as Extract<ResultAnswer, { kind: "accepted" }>;
-  return { job_id, job_epoch, state, repeated };
+  if (answer.kind !== "accepted") throw refusalOf({ job_id, job_epoch }, answer);
+  return { job_id, job_epoch, state: answer.state, repeated: answer.repeated };
 }
 
 /** The same as one of many: what would be a status of its own is said in its place. */
 export function showResultOfMany(node: GuardedNode, body: ResultBody, answer: ResultAnswer) {
   const { job_id, job_epoch } = body;
+  if (answer.kind === "accepted") return { job_id, job_epoch, state: answer.state, repeated: answer.repeated };
   const failure = refusalOf(body, answer);
-  return failure === null
-    ? showResult(body, answer)
-    : { job_id, job_epoch, ...(errorAnswer(failure, node)?.body ?? { error: failure.code }) };
+  return { job_id, job_epoch, ...(errorAnswer(failure, node)?.body ?? { error: failure.code }) };
 }
 
 function refusalOf(
   { job_id, job_epoch }: Pick<ResultBody, "job_id" | "job_epoch">,
-  answer: ResultAnswer,
-): HoldfastError | null {
+  answer: Exclude<ResultAnswer, { kind: "accepted" }>,
+): HoldfastError {
   switch (answer.kind) {
-    case "accepted":
-      return null;
     case "unknown":
       return new HoldfastError("NOT_FOUND", `There is no job "${job_id}".`);
     case "foreign":

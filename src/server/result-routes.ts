@@ -24,10 +24,8 @@ export const resultRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
   const { node, limits } = options;
   const { jobs } = node;
 
-  /** Whose lease it is, where the caller need not say: a token that is bound says it, else the leader or the job knows. */
-  const reporterOf = async (bound: string | null, body: ResultBody): Promise<string> => {
-    const known = bound ?? body.agent ?? jobs.holderOf(body.lease_id);
-    if (known !== null) return known;
+  /** Whose lease it is, where nobody says and this leader has not given it: the job knows. */
+  const reporterOf = async (body: ResultBody): Promise<string> => {
     const job = await fromDatabase(limits.databaseWaitMs, jobs.book.job(body.job_id));
     // Where the lease is another, no name would make the result count.
     return job?.leaseId === body.lease_id ? (job.agent ?? "") : "";
@@ -53,11 +51,13 @@ export const resultRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       const { agent: common } = body;
       for (const { agent } of [body, ...results]) if (agent !== undefined) requireAgent(caller, agent);
       const epoch = jobs.requireEpoch(bigOf(body.leader_epoch));
-      for (const one of results) jobs.requireEpoch(bigOf(one.leader_epoch));
+      for (const { leader_epoch: stated } of results) if (stated !== undefined) jobs.requireEpoch(bigOf(stated));
       const bound = agentOf(caller);
       const reported: ReturnType<typeof reportedOf>[] = [];
-      for (const one of results)
-        reported.push(reportedOf(one, await reporterOf(bound ?? one.agent ?? common ?? null, one)));
+      for (const one of results) {
+        const known = bound ?? one.agent ?? common ?? jobs.holderOf(one.lease_id);
+        reported.push(reportedOf(one, known ?? (await reporterOf(one))));
+      }
       const answers = await toDatabase(node, limits.databaseWaitMs, async () => await jobs.report(reported, epoch));
       if (many === null) return showResult(body as ResultBody, answers[0] as never);
       return { results: many.map((one, index) => showResultOfMany(node, one, answers[index] as never)) };
