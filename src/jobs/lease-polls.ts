@@ -272,8 +272,8 @@ export class LeasePolls {
   }
 }
 
-function byLoad(polls: ReadonlySet<LeasePoll>): readonly LeasePoll[] {
-  return [...polls].sort((one, other) => compareLoads(one.load, other.load));
+function byLoad(polls: readonly LeasePoll[]): readonly LeasePoll[] {
+  return polls.toSorted((one, other) => compareLoads(one.load, other.load));
 }
 
 /** Jobs may be pinned to an agent, or ask for what it can do. */

@@ -14,6 +14,7 @@ describe("a new job", () => {
     expect(made()).toEqual({
       kind: "submit",
       jobId: expect.any(String),
+      hasNewId: true,
       op: "resize",
       payload: null,
       namespace: "default",

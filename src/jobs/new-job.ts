@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { HoldfastError } from "../errors.js";
 import type { Submission } from "../store/job-orders.js";
 import type { Json } from "./core/job.js";
@@ -52,7 +52,7 @@ export function submissionOf(job: NewJob, settings: JobSettings, now: number): S
   if (runAt !== undefined && Number.isNaN(runAt.getTime())) throw invalid("run_at must be a time.");
   return {
     kind: "submit",
-    jobId: job.jobId ?? timeOrderedId(now),
+    ...(job.jobId === undefined ? { jobId: timeOrderedId(now), hasNewId: true } : { jobId: job.jobId }),
     op,
     payload,
     namespace,
@@ -75,18 +75,34 @@ export function checkJson(what: string, value: Json): void {
       `The ${what} is nested deeper than ${jobLimits.jsonLevels} levels: make it flatter, or send it as text.`,
     );
   }
-  const text = JSON.stringify(value);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > jobLimits.payloadBytes) {
-    throw new HoldfastError(
-      "BODY_TOO_LARGE",
-      `The ${what} has ${bytes} bytes, and a job takes ${jobLimits.payloadBytes}: keep it elsewhere, and send where it is.`,
-    );
+  if (mostBytesOf(value) > jobLimits.payloadBytes) {
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    if (bytes > jobLimits.payloadBytes) {
+      throw new HoldfastError(
+        "BODY_TOO_LARGE",
+        `The ${what} has ${bytes} bytes, and a job takes ${jobLimits.payloadBytes}: keep it elsewhere, and send where it is.`,
+      );
+    }
   }
   if (holdsUnstorable(value)) throw invalid(`The ${what} must hold whole characters, none of them zero.`);
 }
 
+/** As JSON it has no more bytes than this: most are far below the limit, and need not be written to know it. */
+function mostBytesOf(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 2;
+  if (typeof value !== "object" || value === null) return 32;
+  let bytes = 2;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) bytes += mostBytesOf(item) + 1;
+    return bytes;
+  }
+  for (const [name, item] of Object.entries(value)) bytes += 6 * name.length + 4 + mostBytesOf(item);
+  return bytes;
+}
+
 const cannotBeStored = /[\0\p{Cs}]/u;
+/** Any half of a character, also of those that are whole: where there is none, nothing else need be looked for. */
+const mayNotBeStored = /[\0\ud800-\udfff]/;
 
 /** What somebody says for people to read is never refused: it is cut, and what cannot be stored is replaced. */
 export function storableText(text: string, longest: number): string {
@@ -95,10 +111,14 @@ export function storableText(text: string, longest: number): string {
 }
 
 function holdsUnstorable(value: Json): boolean {
-  if (typeof value === "string") return cannotBeStored.test(value);
+  if (typeof value === "string") return isUnstorable(value);
   if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([name, item]) => cannotBeStored.test(name) || holdsUnstorable(item));
+  if (Array.isArray(value)) return value.some(holdsUnstorable);
+  for (const [name, item] of Object.entries(value)) if (isUnstorable(name) || holdsUnstorable(item)) return true;
+  return false;
 }
+
+const isUnstorable = (text: string): boolean => mayNotBeStored.test(text) && cannotBeStored.test(text);
 
 export function named(what: string, name: string): void {
   if (typeof name === "string" && jobLimits.name.test(name)) return;
@@ -114,12 +134,20 @@ function invalid(message: string): HoldfastError {
   return new HoldfastError("INVALID_REQUEST", message);
 }
 
+const randomPerId = 10;
+/** Drawn for many at a time: a draw takes longer than all else about an id. */
+const drawn = Buffer.alloc(256 * randomPerId);
+let used = drawn.length;
+
 /** A UUID of version 7: ids that grow with time stay together in an index. */
 function timeOrderedId(now: number): string {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(Math.floor(now), 0, 6);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  if (used === drawn.length) {
+    randomFillSync(drawn);
+    used = 0;
+  }
+  const random = drawn.toString("hex", used, used + randomPerId);
+  used += randomPerId;
+  const time = Math.floor(now).toString(16).padStart(12, "0");
+  const variant = ((drawn[used - 1] as number) & 0b11) + 8;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant.toString(16)}${random.slice(3, 6)}-${random.slice(6, 18)}`;
 }

@@ -43,6 +43,8 @@ export interface Submission extends Demand {
   readonly kind: "submit";
   /** Chosen before it is sent, so that it can be sent again. One that grows with time (UUID 7) keeps the index small. */
   readonly jobId: string;
+  /** The id was made for this very order: no job has it, unless the order was carried out before. */
+  readonly hasNewId?: boolean;
   readonly op: string;
   readonly payload: Json;
   readonly priority: number;

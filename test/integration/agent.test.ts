@@ -47,8 +47,12 @@ describe("agents and a real cluster", () => {
   const successes = async (op: string): Promise<number> =>
     await withClient(database.url, async (client) => {
       const { rows } = await client.query(
-        `SELECT count(*)::int AS count FROM holdfast.events, json_array_elements(data) AS job
-         WHERE kind = 'jobs' AND job ->> 1 = $1 AND job ->> 3 = 'succeeded'`,
+        `SELECT count(*)::int AS count FROM holdfast.events,
+           json_array_elements_text(CASE json_typeof(data -> 3) WHEN 'array' THEN data -> 1 ELSE '[]' END)
+             WITH ORDINALITY AS op(name, i),
+           json_array_elements_text(CASE json_typeof(data -> 3) WHEN 'array' THEN data -> 3 ELSE '[]' END)
+             WITH ORDINALITY AS became(state, i)
+         WHERE kind = 'jobs' AND op.i = became.i AND op.name = $1 AND became.state = 'succeeded'`,
         [op],
       );
       return (rows[0] as { readonly count: number }).count;

@@ -80,6 +80,7 @@ export const nodeSequences: readonly string[] = ["epoch_changes"];
 const nodeFunctions: readonly string[] = [
   "open_segment",
   "drop_segments",
+  "number_jobs",
   "open_engine_partition",
   "drop_engine_partition",
   "forget_audit",

@@ -14,18 +14,9 @@ import type {
   Ripening,
 } from "../job-contract.js";
 import type { JobOrder } from "../job-orders.js";
-import {
-  type AgentJson,
-  type EventsJson,
-  type JobJson,
-  type ReplyJson,
-  readAgent,
-  readAnswers,
-  readEvents,
-  readJob,
-} from "./job-rows.js";
+import { type AgentJson, type EventsJson, type JobJson, readAgent, readEvents, readJob } from "./job-rows.js";
 import { jobStatements, pageReach } from "./job-statements.js";
-import { applyStatement } from "./job-wire.js";
+import { durably, JobTraffic } from "./job-traffic.js";
 import { storable } from "./literal.js";
 import type { Questions } from "./questions.js";
 import type { FencedMessage } from "./queue-traffic.js";
@@ -35,17 +26,22 @@ import { toHoldfastError } from "./sql-errors.js";
 export class PostgresJobBook implements JobBook {
   private readonly questions: Questions;
   private readonly send: FencedMessage;
+  private readonly traffic: JobTraffic;
   private readonly sql: ReturnType<typeof jobStatements>;
 
   constructor(questions: Questions, send: FencedMessage) {
     this.questions = questions;
     this.send = send;
+    this.traffic = new JobTraffic(questions.schema, send);
     this.sql = jobStatements(questions.schema);
   }
 
   async apply(fence: FenceToken, orders: readonly JobOrder[]): Promise<JobReply> {
-    const reply = await this.write<ReplyJson>(fence, applyStatement(this.questions.schema, fence.epoch, orders));
-    return { answers: readAnswers(orders, reply), nextDueMs: reply.next_due_ms };
+    try {
+      return await this.traffic.apply(fence, orders);
+    } catch (error) {
+      throw toHoldfastError(error, "writing jobs");
+    }
   }
 
   async ripen(fence: FenceToken, limit: number): Promise<Ripening> {
@@ -74,7 +70,7 @@ export class PostgresJobBook implements JobBook {
   /** Durable as soon as it is acknowledged: a lease that was lost would hand out its epoch twice (R2). */
   private async write<Reply>(fence: FenceToken, statement: string): Promise<Reply> {
     try {
-      const { results } = await this.send(fence, { statements: ["set local synchronous_commit = on", statement] });
+      const { results } = await this.send(fence, { statements: [durably, statement] });
       return (results.flatMap((result: pg.QueryResult) => result.rows as { reply: Reply }[])[0] as { reply: Reply })
         .reply;
     } catch (error) {

@@ -91,23 +91,38 @@ export interface EventsJson {
   data: Json;
 }
 
+/** A value for each job, or the one that all have. */
+type Column<Value> = Value | readonly Value[];
 type MovedJson = [
-  job_id: string,
-  op: string,
-  namespace: string,
-  state: JobState,
-  job_epoch: number,
-  agent: string | null,
+  jobIds: Column<string>,
+  ops: Column<string>,
+  namespaces: Column<string>,
+  states: Column<JobState>,
+  jobEpochs: Column<number>,
+  agents: Column<string | null>,
 ];
 
 export function readEvents({ id, number, at, leader_epoch, kind, data }: EventsJson): readonly StoredEvent[] {
   const leaderEpoch = BigInt(leader_epoch);
   if (kind !== "jobs") return [{ id, at, kind, data, leaderEpoch }];
-  return (data as unknown as MovedJson[]).map(([job_id, op, namespace, state, job_epoch, agent], index) => {
-    const told = { job_id, op, namespace, state, job_epoch };
+  const [jobIds, ops, namespaces, states, jobEpochs, agents] = data as unknown as MovedJson;
+  return Array.from({ length: number }, (_, index) => {
+    const state = valueAt(states, index);
+    const agent = valueAt(agents, index);
+    const told = {
+      job_id: valueAt(jobIds, index),
+      op: valueAt(ops, index),
+      namespace: valueAt(namespaces, index),
+      state,
+      job_epoch: valueAt(jobEpochs, index),
+    };
     const of = agent === null ? told : { ...told, agent };
     return { id: id - number + 1 + index, at, kind: `job.${state}`, data: of, leaderEpoch };
   });
+}
+
+function valueAt<Value extends string | number | null>(column: Column<Value>, index: number): Value {
+  return Array.isArray(column) ? (column[index] as Value) : (column as Value);
 }
 
 type ExistingJson = { job_id: string; job_epoch: number; state: JobState; same: boolean };
@@ -115,35 +130,56 @@ type MissedJson =
   | { kind: "accepted"; state: JobState }
   | { kind: "stale"; expected: number }
   | { kind: "unknown" | "foreign" };
-type LeaseJson = { kind: "none" | "foreign" | "deleted" } | { kind: "leased"; expires_at: number; tasks: TaskJson[] };
-type TaskJson = [string, number, string, Json, string, number, number, number];
+type LeaseJson = { kind: "none" | "foreign" | "deleted" } | { kind: "leased"; expires_at: number };
 type RenewalJson = { kind: "unknown" | "foreign" } | { kind: "renewed"; expires_at: number; job_ids: string[] };
 
+/** Null where all were accepted, and are successes. */
+export type ResultsJson = { accepted: Record<string, JobState>; missed: Record<string, MissedJson> } | null;
+
+/** What is leased under a lease, in columns. */
+export interface TasksJson {
+  readonly lease_id: string;
+  readonly job_ids: readonly string[];
+  readonly job_epochs: readonly number[];
+  readonly ops: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly attempts: readonly number[];
+  readonly max_attempts: readonly number[];
+  readonly timeouts: readonly number[];
+  readonly payloads: readonly Json[];
+}
+
 export interface ReplyJson {
-  readonly results: { accepted: Record<string, JobState>; missed?: Record<string, MissedJson> } | null;
   readonly renewals: readonly RenewalJson[] | null;
   readonly give_backs: readonly { job_id: string }[][] | null;
   readonly cancels: readonly ({ kind: "cancelled" | "unknown" } | { kind: "finished"; state: JobState })[] | null;
   readonly redrives: readonly ({ kind: "redriven" | "unknown" } | { kind: "unneeded"; state: JobState })[] | null;
   /** Null, or nothing in its place, where the job is new. */
   readonly submits: readonly (ExistingJson | null)[] | null;
+  readonly demands: readonly number[] | null;
   readonly heartbeats: readonly { kind: "seen" | "deleted" }[] | null;
   readonly removals: readonly { kind: "removed" | "unknown" }[] | null;
   readonly leases: readonly LeaseJson[] | null;
   readonly next_due_ms: number | null;
 }
 
+export interface WholeReply {
+  readonly results: ResultsJson;
+  readonly reply: ReplyJson;
+  readonly tasks: ReadonlyMap<string, TasksJson>;
+}
+
 /** Answers come by kind; here each finds its order again. */
-export function readAnswers(orders: readonly JobOrder[], reply: ReplyJson): readonly JobAnswer[] {
+export function readAnswers(orders: readonly JobOrder[], whole: WholeReply): readonly JobAnswer[] {
   const read = new Map<JobOrder["kind"], number>();
   return orders.map((order) => {
     const index = read.get(order.kind) ?? 0;
     read.set(order.kind, index + 1);
-    return answerTo(order, index, reply);
+    return answerTo(order, index, whole);
   });
 }
 
-function answerTo(order: JobOrder, index: number, reply: ReplyJson): JobAnswer {
+function answerTo(order: JobOrder, index: number, { results, reply, tasks }: WholeReply): JobAnswer {
   switch (order.kind) {
     case "submit": {
       const existing = reply.submits?.[index] ?? null;
@@ -152,13 +188,13 @@ function answerTo(order: JobOrder, index: number, reply: ReplyJson): JobAnswer {
       return { kind: "existing", jobId: job_id, jobEpoch: job_epoch, state, same };
     }
     case "result": {
-      const state = reply.results?.accepted[index + 1];
+      const state = results === null ? "succeeded" : results.accepted[index + 1];
       if (state !== undefined) return { kind: "accepted", state, repeated: false };
-      const missed = told(reply.results?.missed?.[index + 1]);
+      const missed = told(results?.missed[index + 1]);
       return missed.kind === "accepted" ? { ...missed, repeated: true } : missed;
     }
     case "lease":
-      return readLease(order.leaseId, told(reply.leases?.[index]));
+      return readLease(order.leaseId, told(reply.leases?.[index]), tasks);
     case "renew": {
       const answer = told(reply.renewals?.[index]);
       if (answer.kind !== "renewed") return { kind: answer.kind };
@@ -177,13 +213,22 @@ function answerTo(order: JobOrder, index: number, reply: ReplyJson): JobAnswer {
   }
 }
 
-function readLease(leaseId: string, answer: LeaseJson): LeaseAnswer {
+function readLease(leaseId: string, answer: LeaseJson, tasks: WholeReply["tasks"]): LeaseAnswer {
   if (answer.kind !== "leased") return { kind: answer.kind };
-  return { kind: "leased", leaseId, expiresAt: answer.expires_at, tasks: answer.tasks.map(readTask) };
+  return { kind: "leased", leaseId, expiresAt: answer.expires_at, tasks: readTasks(told(tasks.get(leaseId))) };
 }
 
-function readTask([jobId, jobEpoch, op, payload, namespace, attempt, maxAttempts, timeoutMs]: TaskJson): Task {
-  return { jobId, jobEpoch, op, payload, namespace, attempt, maxAttempts, timeoutMs };
+function readTasks(json: TasksJson): readonly Task[] {
+  return json.job_ids.map((jobId, index) => ({
+    jobId,
+    jobEpoch: json.job_epochs[index] as number,
+    op: json.ops[index] as string,
+    payload: json.payloads[index] as Json,
+    namespace: json.namespaces[index] as string,
+    attempt: json.attempts[index] as number,
+    maxAttempts: json.max_attempts[index] as number,
+    timeoutMs: json.timeouts[index] as number,
+  }));
 }
 
 function told<Answer>(answer: Answer | undefined): Answer {

@@ -18,6 +18,7 @@ export const sqlState = {
   planUntimely: "HF012",
   unknownCron: "HF013",
   uniqueViolation: "23505",
+  foreignKeyViolation: "23503",
   serializationFailure: "40001",
   lockNotAvailable: "55P03",
   readOnly: "25006",
