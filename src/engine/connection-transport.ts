@@ -3,8 +3,8 @@ import type {
   MllpOutboundOptions,
   TcpInboundOptions,
   TcpOutboundOptions,
-  WrittenDuration,
 } from "./transport-options.js";
+import type { DatabaseInboundOptions, DatabaseOutboundOptions } from "./transports/database/database-settings.js";
 import type { FileInboundOptions } from "./transports/file/file-inbound-settings.js";
 import type { FileOutboundOptions } from "./transports/file/file-outbound-settings.js";
 import type { HttpInboundOptions } from "./transports/http/http-inbound-settings.js";
@@ -30,16 +30,3 @@ export type OutboundTransport =
   | FileOutboundOptions
   | SftpOutboundOptions
   | DatabaseOutboundOptions;
-
-export interface DatabaseInboundOptions {
-  readonly kind: "database";
-  readonly url: string;
-  readonly query: string;
-  readonly every?: WrittenDuration | undefined;
-}
-
-export interface DatabaseOutboundOptions {
-  readonly kind: "database";
-  readonly url: string;
-  readonly statement: string;
-}

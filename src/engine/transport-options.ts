@@ -32,6 +32,8 @@ interface ListenerOptions {
   readonly maxConnections?: number | undefined;
   /** The longest message; 16 MiB by default. */
   readonly maxFrameBytes?: number | undefined;
+  /** What all connections together may hold; 256 MiB by default, twice `maxFrameBytes` at least. Beyond it long messages are refused. */
+  readonly maxWaitingBytes?: number | undefined;
   /** How many messages of a connection may wait for their commit before no more are read; 1 by default. */
   readonly maxUncommitted?: number | undefined;
   /** How long a connection may be silent; "1h" by default. */

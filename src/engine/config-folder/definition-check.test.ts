@@ -214,6 +214,20 @@ describe("what a definition is given", () => {
       { name: "x", key: "id", from: { kind: "http", url: "wards" } },
       "reference x.from.url must be an address that begins with http:// or https://.",
     ],
+    [
+      defineInbound,
+      {
+        name: "x",
+        router: "r",
+        transport: { kind: "sftp", host: "h", username: "u", folder: "/in", insecureHostKey: true },
+      },
+      'inbound x.transport needs one of "passwordFrom", "privateKey" and "privateKeyFrom".',
+    ],
+    [
+      defineOutbound,
+      { name: "x", transport: { kind: "database", urlFrom: "LAB_URL", statement: "insert into t values (:nothing)" } },
+      "outbound x.transport.statement must be made with :body",
+    ],
     [defineReference, { name: "x", key: "id", from: csv, every: "1ms" }, "reference x.every must be a duration"],
   ])("of %o is refused in one line where it is %j", (define, given, said) => {
     const problems = problemsOf(define, given);

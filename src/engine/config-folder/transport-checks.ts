@@ -1,4 +1,5 @@
 import type { InboundTransport, OutboundTransport } from "../connection-transport.js";
+import { checkDatabaseInbound, checkDatabaseOutbound } from "../transports/database/database-settings.js";
 import { checkFileInbound } from "../transports/file/file-inbound-settings.js";
 import { checkFileOutbound } from "../transports/file/file-outbound-settings.js";
 import { checkHttpInbound } from "../transports/http/http-inbound-settings.js";
@@ -9,7 +10,6 @@ import { checkTcpInbound, checkTcpOutbound } from "../transports/tcp/tcp-setting
 import type { Checked, Problem } from "../transports/transport.js";
 
 type Check = (given: unknown, where: string) => Checked<object>;
-const sound: Check = () => ({});
 
 const inbounds: Readonly<Record<InboundTransport["kind"], Check>> = {
   mllp: checkMllpInbound,
@@ -17,7 +17,7 @@ const inbounds: Readonly<Record<InboundTransport["kind"], Check>> = {
   http: checkHttpInbound,
   file: checkFileInbound,
   sftp: checkSftpInbound,
-  database: sound,
+  database: checkDatabaseInbound,
 };
 
 const outbounds: Readonly<Record<OutboundTransport["kind"], Check>> = {
@@ -26,7 +26,7 @@ const outbounds: Readonly<Record<OutboundTransport["kind"], Check>> = {
   http: checkHttpOutbound,
   file: checkFileOutbound,
   sftp: checkSftpOutbound,
-  database: sound,
+  database: checkDatabaseOutbound,
 };
 
 export function checkInboundTransport(given: unknown, where: string): readonly Problem[] {
