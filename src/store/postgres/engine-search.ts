@@ -1,5 +1,11 @@
 import type { Page } from "../contract.js";
-import { engineQueue, engineStages, type FoundMessages, type MessageFilter } from "../engine-contract.js";
+import {
+  engineQueue,
+  engineStages,
+  type FoundMessages,
+  type MessageFilter,
+  type MessageStatus,
+} from "../engine-contract.js";
 import { shownText } from "../engine-text.js";
 import { termsOf, wordsOf } from "../engine-words.js";
 import { type EngineReading, isMessageId } from "./engine-reading.js";
@@ -34,13 +40,14 @@ interface Findings {
   readonly lookedDownTo: number;
 }
 
-/** What a message's own row and its steps have to be like. */
+/** What a message's own row and its steps have to be like. Of the steps, too, only those of the stretch are looked at. */
 interface Condition {
-  readonly texts: readonly string[];
+  readonly texts: readonly ((isInStretch: (column: string) => string) => string)[];
   readonly values: readonly unknown[];
-  /** The word index knows nothing of it. */
-  readonly isOfSteps: boolean;
 }
+
+/** Ids from the first to the last of two, or each of them. */
+type Stretch = { readonly from: number; readonly to: number } | { readonly each: readonly number[] };
 
 /**
  * Goes from the newest messages to the oldest, a stretch at a time, and stops when the page is full. Each stretch is asked for
@@ -69,7 +76,7 @@ export class EngineSearch {
     if (range === null) return nothing;
     const { ids, lookedDownTo } = await this.collect(this.stretches(filter, words, range, limit), limit);
     const items = await this.reading.rowsOf(ids.slice(0, limit), filter.status);
-    if (ids.length >= limit) return { items, next: items.at(-1)?.id ?? null };
+    if (ids.length >= limit) return { items, next: `${ids[limit - 1] ?? range.low}` };
     return { items, next: lookedDownTo <= range.low ? null : `${lookedDownTo}` };
   }
 
@@ -92,6 +99,9 @@ export class EngineSearch {
     const condition = this.conditionOf(filter);
     if (filter.status === "received" || filter.status === "routed") {
       return this.pending(filter, filter.status, words, range, condition);
+    }
+    if (words === null && condition.texts.length === 1 && isOfSteps(filter.status)) {
+      return this.byStatus(filter.status, range, limit);
     }
     return words === null ? this.windows(range, condition, limit) : this.byWords(filter, words, range, condition);
   }
@@ -119,11 +129,12 @@ export class EngineSearch {
 
   /** Parameters are counted from $3 on; $1 and $2 are the stretch. */
   private conditionOf({ from, until, connection, type, controlId, status }: MessageFilter): Condition {
-    const texts: string[] = [];
+    const texts: Condition["texts"][number][] = [];
     const values: unknown[] = [];
     const add = (text: (parameter: string) => string, value: unknown): void => {
       values.push(value);
-      texts.push(text(`$${values.length + 2}`));
+      const written = text(`$${values.length + 2}`);
+      texts.push(() => written);
     };
     const time = (parameter: string): string => `to_timestamp(${parameter}::double precision / 1000)`;
     if (from !== undefined) add((p) => `e.received_at >= ${time(p)}`, from);
@@ -135,56 +146,86 @@ export class EngineSearch {
     else if (type !== undefined) {
       add((p) => `(e.type = ${p} or e.type >= ${p} || '^' and e.type < ${p} || '_')`, shownText.type(type));
     }
-    // What waits is looked for in the queue.
-    const isOfSteps = status !== undefined && status !== "received" && status !== "routed";
-    if (status === "error") texts.push(this.isInError());
-    else if (isOfSteps) {
-      add((p) => `e.id in (select s.id from ${this.schema}.engine_steps s where s.kind = ${p})`, status);
+    if (isOfSteps(status)) {
+      values.push(status);
+      const those = this.idsOf(status, `$${values.length + 2}`);
+      texts.push((isInStretch) => `e.id in (${those(isInStretch)})`);
     }
-    return { texts, values, isOfSteps };
+    return { texts, values };
   }
 
-  private isInError(): string {
+  /** The ids that have a status, by the indexes of steps and dead letters. */
+  private idsOf(status: StepStatus, parameter: string): Condition["texts"][number] {
     const { schema } = this;
-    return `e.id in (
-      select ${schema}.journal_id(d.headers) from ${schema}.dead_letters d
-      where d.queue = '${engineQueue}' and d.redriven_at is null)`;
+    if (status !== "error") {
+      const stepped = `select s.id from ${schema}.engine_steps s where s.kind = ${parameter}`;
+      return (isInStretch) => `${stepped} and ${isInStretch("s.id")}`;
+    }
+    const id = `${schema}.journal_id(d.headers)`;
+    const died = `select ${id} as id from ${schema}.dead_letters d
+      where d.queue = '${engineQueue}' and d.redriven_at is null and ${parameter} = 'error'`;
+    return (isInStretch) => `${died} and ${isInStretch(id)}`;
+  }
+
+  /** The newest that have a status, as often as they have it; so many at most. */
+  private async newestOf(status: StepStatus, { low, high }: Range, most: number): Promise<readonly number[]> {
+    const those = this.idsOf(status, "$3::text")((column) => `${column} between $1::bigint and $2::bigint`);
+    const rows = await this.questions.rows<{ id: string }>(
+      "looking for a status",
+      `select x.id::text as id from (${those} order by 1 desc limit ${Math.ceil(most)}) x`,
+      [low, high, status],
+    );
+    return rows.map(({ id }) => Number(id));
+  }
+
+  /** By nothing but a status: its index has them in order. */
+  private async *byStatus(status: StepStatus, { low, high }: Range, limit: number): AsyncGenerator<Findings> {
+    const most = Math.ceil(4 * limit) + 1;
+    for (let top = high; top >= low; ) {
+      const found = await this.newestOf(status, { low, high: top }, most);
+      const lowest = found.length < most ? low : (found.at(-1) ?? low);
+      yield { ids: [...new Set(found)], lookedDownTo: lowest };
+      top = lowest - 1;
+    }
   }
 
   private async *windows({ low, high }: Range, condition: Condition, limit: number): AsyncGenerator<Findings> {
     for (let [top, width] = [high, firstWindow]; top >= low; ) {
       // Not over the border of a partition, where ids may have a gap.
       const bottom = Math.max(low, top - width + 1, top - (top % mostWindow));
-      yield { ids: await this.within("e.id between $1 and $2", [bottom, top], condition, limit), lookedDownTo: bottom };
+      yield { ids: await this.within({ from: bottom, to: top }, condition, limit), lookedDownTo: bottom };
       top = bottom - 1;
-      width = Math.min(width * 8, mostWindow);
+      width = Math.min(width * 4, mostWindow);
     }
   }
 
   /** All of a stretch that fit, newest first, or the newest `limit` of them. */
   private async within(
-    stretch: string,
-    bounds: readonly unknown[],
+    stretch: Stretch,
     { texts, values }: Condition,
     limit: number | null = null,
   ): Promise<readonly number[]> {
+    const isEach = "each" in stretch;
+    const isInStretch = (column: string): string =>
+      isEach ? `${column} = any ($1::bigint[])` : `${column} between $1::bigint and $2::bigint`;
+    const conditions = [isInStretch("e.id"), "$2::bigint is not null", ...texts.map((text) => text(isInStretch))];
     const rows = await this.questions.rows<{ id: string }>(
       "searching messages",
       `with found as materialized (
          select e.id from ${this.schema}.engine_messages e
-         where ${[stretch, "$2::bigint is not null", ...texts].join(" and ")}
+         where ${conditions.join(" and ")}
        )
-       select id::text as id from found order by found.id desc limit ${limit ?? "all"}`,
-      [...bounds, ...values],
+       select id::text as id from found order by found.id desc limit ${limit === null ? "all" : Math.ceil(limit)}`,
+      [...(isEach ? [stretch.each, 0] : [stretch.from, stretch.to]), ...values],
     );
     return rows.map(({ id }) => Number(id));
   }
 
   private async fitting(ids: readonly number[], condition: Condition): Promise<readonly number[]> {
     if (ids.length === 0 || condition.texts.length === 0) return ids;
-    if (ids.length <= mostNamed) return await this.within("e.id = any ($1::bigint[])", [ids, 0], condition);
+    if (ids.length <= mostNamed) return await this.within({ each: ids }, condition);
     // Many are compared here, with all that fit between the first and the last.
-    const fit = new Set(await this.within("e.id between $1 and $2", [ids.at(-1), ids[0]], condition));
+    const fit = new Set(await this.within({ from: ids.at(-1) ?? 0, to: ids[0] ?? 0 }, condition));
     return ids.filter((id) => fit.has(id));
   }
 
@@ -211,7 +252,7 @@ export class EngineSearch {
     const waiting = rows.map(({ id }) => Number(id)).sort((one, other) => other - one);
     for (let from = 0; from < waiting.length; from += directly) {
       const some = waiting.slice(from, from + directly);
-      const ids = await this.within("e.id = any ($1::bigint[])", [some, 0], condition);
+      const ids = await this.within({ each: some }, condition);
       yield {
         ids: words === null ? ids : await this.words.among(ids, words),
         lookedDownTo: some.at(-1) ?? low,
@@ -237,27 +278,27 @@ export class EngineSearch {
     const terms = [...words, ...ownTerms(filter)];
     for (let [from, count] = [0, firstRuns]; from < runs.length; ) {
       const some = runs.slice(from, from + count);
-      const bottom = Math.max(low, some.at(-1) ?? low);
-      const top = from === 0 ? high : (runs[from - 1] ?? high) - 1;
-      yield { ids: await this.inRuns(some, terms, { low: bottom, high: top }, condition), lookedDownTo: bottom };
+      const stretch = {
+        low: Math.max(low, some.at(-1) ?? low),
+        high: from === 0 ? high : (runs[from - 1] ?? high) - 1,
+      };
+      // Where few are of a status, most of what has the words need not be looked at.
+      const named = isOfSteps(filter.status) ? await this.newestOf(filter.status, stretch, mostNamed + 1) : null;
+      const few = named === null || named.length > mostNamed ? null : new Set(named);
+      const found = few?.size === 0 ? [] : await this.words.inRuns(some, terms);
+      const ids = found.filter((id) => id >= low && id <= high && few?.has(id) !== false);
+      yield { ids: await this.fitting(ids, condition), lookedDownTo: stretch.low };
       from += count;
       count = Math.min(count * 8, mostRuns);
     }
   }
+}
 
-  /** Where few are of a status, most runs need not be looked into. */
-  private async inRuns(runs: readonly number[], terms: readonly number[], range: Range, condition: Condition) {
-    const { low, high } = range;
-    if (!condition.isOfSteps) {
-      const found = await this.words.inRuns(runs, terms);
-      return await this.fitting(
-        found.filter((id) => id >= low && id <= high),
-        condition,
-      );
-    }
-    const fit = new Set(await this.within("e.id between $1 and $2", [low, high], condition));
-    return fit.size === 0 ? [] : (await this.words.inRuns(runs, terms)).filter((id) => fit.has(id));
-  }
+type StepStatus = Exclude<MessageStatus, "received" | "routed">;
+
+/** What waits is looked for in the queue. */
+function isOfSteps(status: MessageStatus | undefined): status is StepStatus {
+  return status !== undefined && status !== "received" && status !== "routed";
 }
 
 /** What the index holds of the row: with these, two things that are common but never come together are none there. */
