@@ -152,7 +152,7 @@ it("says unconfirmed where the request was received and the answer did not come"
   expect(sockets.size).toBe(1);
 });
 
-it("counts a 2xx as delivered also where its body is cut off or too long to keep", async () => {
+it("counts a 2xx as delivered also where its body is cut off, too long to keep, or never ends", async () => {
   const cut = await lab((response) => {
     response.writeHead(200, { "content-length": 100 }).write("half");
     setImmediate(() => response.destroy());
@@ -166,6 +166,9 @@ it("counts a 2xx as delivered also where its body is cut off or too long to keep
     noAbort,
   );
   expect(second).toEqual({ kind: "delivered", reply: null });
+  const endless = await lab((response) => response.writeHead(200).write("and"));
+  const patient = destinationTo(endless.url, { replyTimeout: "1s" }).destination;
+  expect(await patient.send(deliveryOf("3"), openGuard, noAbort)).toEqual({ kind: "delivered", reply: null });
 });
 
 it("asks the guard right before the request, and sends nothing where it throws", async () => {
