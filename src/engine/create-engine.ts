@@ -2,6 +2,7 @@ import type { Config } from "../config/config.js";
 import { HoldfastError } from "../errors.js";
 import type { ConnectionBook } from "../store/connection-contract.js";
 import type { EngineBook } from "../store/engine-contract.js";
+import type { OpenOutside } from "../store/outside-contract.js";
 import type { EngineMetrics } from "../telemetry/engine-metrics.js";
 import { ConfigFolder, type Loaded } from "./config-folder/config-folder.js";
 import { Convergence } from "./convergence.js";
@@ -17,6 +18,7 @@ export interface EngineHost {
   readonly book: EngineBook;
   readonly connectionBook: ConnectionBook;
   readonly metrics: EngineMetrics;
+  readonly openOutside: OpenOutside;
   readonly me: ConstructorParameters<typeof Convergence>[0]["me"];
 }
 
@@ -46,7 +48,7 @@ export async function loadGraph(path: string, { api }: Pick<Config, "api">): Pro
 
 /** From here on the node contends for role `engine`. */
 export function createEngine(
-  { node, book, connectionBook, metrics, me }: EngineHost,
+  { node, book, connectionBook, metrics, me, openOutside }: EngineHost,
   { folder, loaded }: LoadedGraph,
 ): RunningEngine {
   const { clock, log, config } = node;
@@ -57,9 +59,9 @@ export function createEngine(
     connectionBook,
     loaded,
     metrics,
-    openSource: (inbound, accept) => openSource(inbound, accept, { clock, log }),
-    openDestination: (outbound) => openDestination(outbound, { clock, log }),
-    references: new ReferenceBuilder({ book, clock, log, read: originsOf(folder.path) }),
+    openSource: (inbound, accept) => openSource(inbound, accept, { clock, log, openOutside }),
+    openDestination: (outbound) => openDestination(outbound, { clock, log, openOutside }),
+    references: new ReferenceBuilder({ book, clock, log, read: originsOf(folder.path, openOutside) }),
     historyMs: historyDays === 0 ? null : historyDays * day,
   });
   const apply = async (next: Loaded): Promise<void> => await engine.apply(next);

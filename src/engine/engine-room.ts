@@ -2,19 +2,20 @@ import type { Registry } from "prom-client";
 import type { Config } from "../config/config.js";
 import { HoldfastError } from "../errors.js";
 import type { NodeReport } from "../membership/node-row.js";
-import type { ConnectionBook } from "../store/connection-contract.js";
+import type { Store } from "../store/contract.js";
 import type { EngineBook } from "../store/engine-contract.js";
 import { EngineMetrics } from "../telemetry/engine-metrics.js";
 import type { Convergence } from "./convergence.js";
 import { createEngine, type LoadedGraph, loadGraph, type RunningEngine } from "./create-engine.js";
 import type { Engine, EngineNode } from "./engine.js";
 import type { Replaying } from "./replay.js";
+import { type SeenConnection, toldConnections } from "./told-connections.js";
 
 export interface EngineRoomParts {
   readonly config: Config;
   readonly registry: Registry;
   readonly report: Pick<NodeReport, "nodeId" | "incarnation">;
-  readonly store: { readonly engine: EngineBook; readonly connections: ConnectionBook };
+  readonly store: Pick<Store<unknown>, "engine" | "connections" | "openOutside">;
 }
 
 /** Where a node keeps its engine, if it has one. What is stored of messages can be read on every node, with or without it. */
@@ -41,7 +42,14 @@ export class EngineRoom {
     const metrics = new EngineMetrics(registry, config.metrics.prefix);
     this.metrics = metrics;
     const running = createEngine(
-      { node: this.node, book: store.engine, connectionBook: store.connections, metrics, me: report },
+      {
+        node: this.node,
+        book: store.engine,
+        connectionBook: store.connections,
+        metrics,
+        me: report,
+        openOutside: store.openOutside,
+      },
       loaded,
     );
     this.running = running;
@@ -66,6 +74,16 @@ export class EngineRoom {
   /** The version of the configuration that runs here; null where this node has none of its own. */
   get version(): number | null {
     return this.running?.convergence.version ?? null;
+  }
+
+  /** The newest version that this node has heard of, whether or not it could load it. */
+  get sharedVersion(): number {
+    return Math.max(this.heardVersion, this.version ?? 0);
+  }
+
+  /** How the connections are doing: the leader's own, or as the leader last told. */
+  async connections(): Promise<readonly SeenConnection[]> {
+    return await (this.engine?.connections() ?? toldConnections(this.parts.store.connections, null));
   }
 
   /** Told with every beat. */

@@ -3,15 +3,21 @@ import { resolve } from "node:path";
 import { parse } from "csv-parse/sync";
 import { HoldfastError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
+import type { OpenOutside } from "../store/outside-contract.js";
 import type { ReferenceOrigin } from "./definition.js";
 import type { ReadOrigin } from "./reference-builder.js";
+import { namedSecret } from "./transports/named-secret.js";
 
 type Rows = readonly Readonly<Record<string, Json>>[];
 
 const largestBytes = 256 * 1_048_576;
 
+/** A set that is larger belongs into a database of its own. */
+const mostRows = 1_000_000;
+const reach = { connectTimeoutMs: 10_000, replyTimeoutMs: 60_000, name: "holdfast reference set" };
+
 /** Where reference sets come from. Paths of files are read from the config folder. */
-export function originsOf(folder: string): ReadOrigin {
+export function originsOf(folder: string, openOutside: OpenOutside): ReadOrigin {
   return async (origin, signal) => {
     switch (origin.kind) {
       case "file":
@@ -19,7 +25,7 @@ export function originsOf(folder: string): ReadOrigin {
       case "http":
         return rowsOf(await fetched(origin, signal), formatOf(origin));
       case "sql":
-        throw bad("SQL is not read yet");
+        return await queried(origin, openOutside);
     }
   };
 }
@@ -29,6 +35,20 @@ type Format = "csv" | "json";
 function formatOf(origin: Exclude<ReferenceOrigin, { readonly kind: "sql" }>): Format {
   const place = origin.kind === "file" ? origin.path : new URL(origin.url).pathname;
   return origin.format ?? (place.toLowerCase().endsWith(".csv") ? "csv" : "json");
+}
+
+async function queried(
+  { urlFrom, query }: Extract<ReferenceOrigin, { readonly kind: "sql" }>,
+  openOutside: OpenOutside,
+): Promise<Rows> {
+  const database = openOutside({ ...reach, url: namedSecret(urlFrom, "A reference set") });
+  try {
+    const rows = await database.read(query, mostRows + 1);
+    if (rows.length > mostRows) throw bad(`the query answers more than ${mostRows} rows`);
+    return rows.map((row) => Object.fromEntries([...row].map(([column, { json }]) => [column, json as Json])));
+  } finally {
+    await database.close();
+  }
 }
 
 async function fetched(

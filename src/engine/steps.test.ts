@@ -154,7 +154,7 @@ describe("a handler", () => {
       name: "to-lab",
       outbounds: ["lab"],
       references: ["wards"],
-      handle: (_, { reference }) => [send("lab", String(reference("wards").get("a")?.["name"]))],
+      handle: (_, { reference }) => [send("lab", String(reference("wards").get("a")?.name))],
     });
     const parts = partsOf([outbound, handler], { wards: [{ name: "North" }] });
     expect(() => handle(message, parts)).toThrow(expect.not.objectContaining({ retry: false }));

@@ -14,6 +14,7 @@ import type { EngineBook } from "./engine-contract.js";
 import type { FenceToken } from "./fence-token.js";
 import type { JobBook } from "./job-contract.js";
 import type { MetricsBook } from "./metrics-contract.js";
+import type { OpenOutside } from "./outside-contract.js";
 import type { Page } from "./page.js";
 import type { QueueBook } from "./queue-contract.js";
 import type { QueueView } from "./queue-view-contract.js";
@@ -39,6 +40,8 @@ export interface Store<Tx> extends ElectionSessions {
   readonly workers: WorkerBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
+  /** A database that is not ours, for connections and reference sets whose other end is one. */
+  readonly openOutside: OpenOutside;
   readonly metrics: MetricsBook;
   readonly compaction: CompactionBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */

@@ -59,6 +59,9 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly workers: WorkerBook;
   readonly engine: EngineBook;
   readonly connections: ConnectionBook;
+  readonly openOutside = (): never => {
+    throw new HoldfastError("BAD_SETTINGS", "A store in memory opens no database.");
+  };
   readonly metrics: MetricsBook;
   readonly compaction: CompactionBook;
   private refused: (fence: FenceToken) => void = () => undefined;
