@@ -1,13 +1,8 @@
 import type { Page } from "../contract.js";
-import {
-  engineQueue,
-  engineStages,
-  type FoundMessages,
-  type MessageFilter,
-  type MessageStatus,
-} from "../engine-contract.js";
+import { engineQueue, engineStages, type FoundMessages, type MessageFilter } from "../engine-contract.js";
 import { shownText } from "../engine-text.js";
 import { termsOf, wordsOf } from "../engine-words.js";
+import { type Condition, conditionOf, idsOf, isOfSteps, type StepStatus } from "./engine-condition.js";
 import { type EngineReading, isMessageId } from "./engine-reading.js";
 import type { WordIndex } from "./engine-word-index.js";
 import type { Questions } from "./questions.js";
@@ -38,12 +33,6 @@ interface Range {
 interface Findings {
   readonly ids: readonly number[];
   readonly lookedDownTo: number;
-}
-
-/** What a message's own row and its steps have to be like. Of the steps, too, only those of the stretch are looked at. */
-interface Condition {
-  readonly texts: readonly ((isInStretch: (column: string) => string) => string)[];
-  readonly values: readonly unknown[];
 }
 
 /** Ids from the first to the last of two, or each of them. */
@@ -96,7 +85,7 @@ export class EngineSearch {
     range: Range,
     limit: number,
   ): AsyncIterable<Findings> {
-    const condition = this.conditionOf(filter);
+    const condition = conditionOf(this.schema, filter);
     if (filter.status === "received" || filter.status === "routed") {
       return this.pending(filter, filter.status, words, range, condition);
     }
@@ -127,49 +116,9 @@ export class EngineSearch {
     return low > high ? null : { low, high };
   }
 
-  /** Parameters are counted from $3 on; $1 and $2 are the stretch. */
-  private conditionOf({ from, until, connection, type, controlId, status }: MessageFilter): Condition {
-    const texts: Condition["texts"][number][] = [];
-    const values: unknown[] = [];
-    const add = (text: (parameter: string) => string, value: unknown): void => {
-      values.push(value);
-      const written = text(`$${values.length + 2}`);
-      texts.push(() => written);
-    };
-    const time = (parameter: string): string => `to_timestamp(${parameter}::double precision / 1000)`;
-    if (from !== undefined) add((p) => `e.received_at >= ${time(p)}`, from);
-    if (until !== undefined) add((p) => `e.received_at < ${time(p)}`, until);
-    if (connection !== undefined) add((p) => `e.connection = ${p}`, shownText.connection(connection));
-    if (controlId !== undefined) add((p) => `e.control_id = ${p}`, shownText.controlId(controlId));
-    if (type?.includes("^") === true) add((p) => `e.type = ${p}`, shownText.type(type));
-    // In the order of "C", what begins with `ADT^` lies between that and `ADT_`.
-    else if (type !== undefined) {
-      add((p) => `(e.type = ${p} or e.type >= ${p} || '^' and e.type < ${p} || '_')`, shownText.type(type));
-    }
-    if (isOfSteps(status)) {
-      values.push(status);
-      const those = this.idsOf(status, `$${values.length + 2}`);
-      texts.push((isInStretch) => `e.id in (${those(isInStretch)})`);
-    }
-    return { texts, values };
-  }
-
-  /** The ids that have a status, by the indexes of steps and dead letters. */
-  private idsOf(status: StepStatus, parameter: string): Condition["texts"][number] {
-    const { schema } = this;
-    if (status !== "error") {
-      const stepped = `select s.id from ${schema}.engine_steps s where s.kind = ${parameter}`;
-      return (isInStretch) => `${stepped} and ${isInStretch("s.id")}`;
-    }
-    const id = `${schema}.journal_id(d.headers)`;
-    const died = `select ${id} as id from ${schema}.dead_letters d
-      where d.queue = '${engineQueue}' and d.redriven_at is null and ${parameter} = 'error'`;
-    return (isInStretch) => `${died} and ${isInStretch(id)}`;
-  }
-
   /** The newest that have a status, as often as they have it; so many at most. */
   private async newestOf(status: StepStatus, { low, high }: Range, most: number): Promise<readonly number[]> {
-    const those = this.idsOf(status, "$3::text")((column) => `${column} between $1::bigint and $2::bigint`);
+    const those = idsOf(this.schema, status, "$3::text")((column) => `${column} between $1::bigint and $2::bigint`);
     const rows = await this.questions.rows<{ id: string }>(
       "looking for a status",
       `select x.id::text as id from (${those} order by 1 desc limit ${Math.ceil(most)}) x`,
@@ -292,13 +241,6 @@ export class EngineSearch {
       count = Math.min(count * 8, mostRuns);
     }
   }
-}
-
-type StepStatus = Exclude<MessageStatus, "received" | "routed">;
-
-/** What waits is looked for in the queue. */
-function isOfSteps(status: MessageStatus | undefined): status is StepStatus {
-  return status !== undefined && status !== "received" && status !== "routed";
 }
 
 /** What the index holds of the row: with these, two things that are common but never come together are none there. */
