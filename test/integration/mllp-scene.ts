@@ -6,7 +6,6 @@ import { type Clock, systemClock } from "../../src/election/clock.js";
 import { checkMllpInbound } from "../../src/engine/transports/mllp/mllp-settings.js";
 import type { MllpSourceParts } from "../../src/engine/transports/mllp/mllp-source.js";
 import { createMllpSource } from "../../src/engine/transports/mllp/mllp-source.js";
-import type { FramedSource } from "../../src/engine/transports/tcp/framed-source.js";
 import type {
   Arrival,
   Checked,
@@ -78,23 +77,13 @@ export class StandInIntake {
   }
 }
 
-export interface Scene extends AsyncDisposable {
-  readonly source: FramedSource;
-  readonly intake: StandInIntake;
-  readonly states: SourceState[];
-  readonly lines: Record<string, unknown>[];
-  readonly said: () => readonly string[];
-  readonly port: number;
-}
+type SceneOptions = Partial<Pick<MllpSourceParts, "clock" | "acks">>;
 
-/** An MLLP source on a port of its own. */
-export async function listen(
-  given: object = {},
-  {
-    clock = systemClock,
-    acks = { mode: "auto", malformed: "AR" },
-  }: Partial<Pick<MllpSourceParts, "clock" | "acks">> = {},
-): Promise<Scene> {
+/** An MLLP source that has not been started. */
+export function prepare(
+  given: object,
+  { clock = systemClock, acks = { mode: "auto", malformed: "AR" } }: SceneOptions = {},
+) {
   const intake = new StandInIntake();
   const states: SourceState[] = [];
   const { log, lines, said } = listeningLog();
@@ -107,9 +96,15 @@ export async function listen(
     accept: intake.accept,
     changed: (state) => states.push(state),
   });
-  await source.start();
   const dispose = async (): Promise<void> => await source.stop();
-  return { source, intake, states, lines, said, port: source.port ?? 0, [Symbol.asyncDispose]: dispose };
+  return { source, intake, states, lines, said, [Symbol.asyncDispose]: dispose };
+}
+
+/** An MLLP source on a port of its own. */
+export async function listen(given: object = {}, options: SceneOptions = {}) {
+  const scene = prepare(given, options);
+  await scene.source.start();
+  return { ...scene, port: scene.source.port ?? 0 };
 }
 
 /** A sender that keeps what comes back. */

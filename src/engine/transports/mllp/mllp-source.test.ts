@@ -7,6 +7,7 @@ import {
   codeOf,
   HandClock,
   listen,
+  prepare,
   promiseOfTest,
   Sender,
   stranger,
@@ -282,22 +283,23 @@ describe("the limits of an MLLP source", () => {
     await using scene = await listen({ maxFrameBytes: 600_000, maxWaitingBytes: 1_200_000 });
     await using first = await Sender.to(scene.port);
     await using second = await Sender.to(scene.port);
-    await using third = await Sender.to(scene.port);
-    await using short = await Sender.to(scene.port);
-    const commit = promiseOfTest<"take">();
-    scene.intake.decide = async ({ body }) => (body.length > 500_000 ? await commit.promise : "take");
-    const long = (id: string): string => adt(id, { rest: "x".repeat(550_000) });
-    first.send(long("1"));
-    second.send(long("2"));
+    // It does not close its side, so that its connection lingers.
+    await using third = await Sender.to(scene.port, { allowHalfOpen: true });
+    await using other = await Sender.to(scene.port);
+    const commits = new Map(["1", "2"].map((id) => [id, promiseOfTest<"take">()]));
+    scene.intake.decide = async ({ body }) => (await commits.get(body.toString().split("|")[9]!)?.promise) ?? "take";
+    const long = (id: string, bytes: number): string => adt(id, { rest: "x".repeat(bytes) });
+    first.send(long("1", 550_000));
+    second.send(long("2", 550_000));
     await expect.poll(() => scene.intake.arrivals.length).toBe(2);
-    expect(codeOf(await third.ask(long("3")))).toBe("AE 3");
-    expect(await third.next()).toBeNull();
-    expect(codeOf(await short.ask(adt("4")))).toBe("AA 4");
-    commit.resolve("take");
+    expect(codeOf(await third.ask(long("3", 550_000)))).toBe("AE 3");
+    expect(codeOf(await other.ask(adt("4")))).toBe("AA 4");
+    commits.get("1")!.resolve("take");
     expect(codeOf(await first.next())).toBe("AA 1");
+    // What was refused is held no more, although its connection is still there.
+    expect(codeOf(await other.ask(long("5", 450_000)))).toBe("AA 5");
+    commits.get("2")!.resolve("take");
     expect(codeOf(await second.next())).toBe("AA 2");
-    await using again = await Sender.to(scene.port);
-    expect(codeOf(await again.ask(long("3")))).toBe("AA 3");
   });
 
   it("let a sender that is busy sending see why its message is refused", async () => {
@@ -407,13 +409,12 @@ describe("an MLLP source that stops", () => {
 describe("the port of an MLLP source", () => {
   it("that is taken is tried again for some seconds, which is told, and got once it is free", async () => {
     const clock = new HandClock();
-    await using scene = await listen({}, { clock });
-    await scene.source.stop();
     const other = createServer();
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as { readonly port: number };
-    await using late = await listenLater(port, clock);
+    await using late = prepare({ port }, { clock });
+    const started = late.source.start();
     await expect
       .poll(() => late.states.at(-1)?.reason)
       .toBe(`port ${port} is taken by another process; it is tried again`);
@@ -425,20 +426,21 @@ describe("the port of an MLLP source", () => {
         return late.source.state.kind;
       })
       .toBe("listening");
-    await late.started;
+    await started;
   });
 
   it("that stays taken is told as a failure with the port and the way out", async () => {
     const clock = new HandClock();
     await using holder = await listen();
-    await using late = await listenLater(holder.port, clock);
+    await using late = prepare({ port: holder.port }, { clock });
+    const started = late.source.start().catch((reason: unknown) => reason);
     await expect
       .poll(() => {
         clock.pass(500);
         return late.source.state.kind;
       })
       .toBe("failed");
-    const error: unknown = await late.started.catch((reason: unknown) => reason);
+    const error = await started;
     expect(error).toBeInstanceOf(HoldfastError);
     expect(error).toMatchObject({
       code: "ADDRESS_IN_USE",
@@ -499,25 +501,3 @@ describe("an MLLP source with TLS", () => {
     await secure.closed;
   });
 });
-
-/** A source on this port whose start is not waited for. */
-async function listenLater(port: number, clock: HandClock) {
-  const scene = await listen({}, { clock });
-  await scene.source.stop();
-  const { createMllpSource } = await import("./mllp-source.js");
-  const { checkMllpInbound } = await import("./mllp-settings.js");
-  const { settingsOf, listeningLog } = await import("../../../../test/integration/mllp-scene.js");
-  const source = createMllpSource({
-    name: "adt-in",
-    settings: settingsOf(checkMllpInbound({ kind: "mllp", host: "127.0.0.1", port }, "adt-in.transport")),
-    clock,
-    log: listeningLog().log,
-    acks: { mode: "auto", malformed: "AR" },
-    accept: scene.intake.accept,
-    changed: (state) => scene.states.push(state),
-  });
-  const started = source.start();
-  started.catch(() => undefined);
-  const dispose = async (): Promise<void> => await source.stop();
-  return { source, states: scene.states, started, [Symbol.asyncDispose]: dispose };
-}
