@@ -4,24 +4,12 @@ import type { Clock } from "../election/clock.js";
 import { HoldfastError } from "../errors.js";
 import type { ConnectionBook, Stopped } from "../store/connection-contract.js";
 import type { FenceToken } from "../store/fence-token.js";
+import { type ConnectionView, stoppedView } from "./connection-view.js";
 import type { InboundDefinition, OutboundDefinition } from "./definition.js";
 import type { Graph } from "./graph.js";
 import { Inbounds } from "./inbounds.js";
 import { Outbounds } from "./outbounds.js";
 import type { Destination, Source } from "./transports/transport.js";
-
-/** How a connection is doing. `running` while it is meant to, whether or not anybody is at the other end right now. */
-export interface ConnectionView {
-  readonly name: string;
-  readonly direction: "inbound" | "outbound";
-  readonly transport: string;
-  readonly state: "running" | "starting" | "stopped" | "failed";
-  readonly reason: string | null;
-  /** Milliseconds since 1970; null where nobody knows. */
-  readonly since: number | null;
-  /** How many are open. */
-  readonly connections: number;
-}
 
 export interface ConnectionsParts {
   readonly book: ConnectionBook;
@@ -171,10 +159,6 @@ export class Connections {
     this.turn = done.catch(() => undefined);
     return done;
   }
-}
-
-function stoppedView({ by, reason, at }: Stopped & { readonly at: number }) {
-  return { state: "stopped", reason: `stopped by ${by}: ${reason}`, since: at, connections: 0 } as const;
 }
 
 function unknown(name: string, known: readonly string[]): HoldfastError {

@@ -3,7 +3,7 @@ import { pause } from "../lifecycle/pause.js";
 import type { ConnectionBook } from "../store/connection-contract.js";
 import type { EngineBook, IdRange } from "../store/engine-contract.js";
 import type { FenceToken } from "../store/fence-token.js";
-import type { ConnectionView } from "./connections.js";
+import type { ConnectionView } from "./connection-view.js";
 
 export interface UpkeepParts {
   readonly book: EngineBook;

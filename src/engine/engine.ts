@@ -12,7 +12,7 @@ import type { FenceToken } from "../store/fence-token.js";
 import type { LaneName } from "../store/queue-contract.js";
 import type { EngineMetrics } from "../telemetry/engine-metrics.js";
 import type { Loaded } from "./config-folder/config-folder.js";
-import { Connections, type ConnectionView } from "./connections.js";
+import { Connections } from "./connections.js";
 import { connectionOf, stages } from "./core/lane-names.js";
 import type { InboundDefinition, OutboundDefinition } from "./definition.js";
 import { deliver } from "./deliver.js";
@@ -26,6 +26,7 @@ import { retryRulesOf } from "./retry-rules.js";
 import { SharedState } from "./shared-state.js";
 import { handle, route } from "./steps.js";
 import { type Replayed, TakingIn } from "./taking-in.js";
+import { connectionsOf, type SeenConnection, toldConnections } from "./told-connections.js";
 import type { Arrival, Destination, Receipt, Source } from "./transports/transport.js";
 
 type EngineLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
@@ -103,9 +104,12 @@ export class Engine {
       rulesOf: (lane) => retryRulesOf(this.graph, lane),
       settleEach: new Set([stages.outbound]),
       lingerMs,
+      buried: ({ lane }) => parts.metrics.counted(connectionOf(lane), "error"),
     });
     this.takingIn = new TakingIn({ queue: this.queue, book, now: () => node.clock.wall() });
     this.process();
+    parts.metrics.connections(connectionsOf(this.graph));
+    parts.metrics.watch(() => this.term?.connections.views() ?? []);
     node.role(engineRole).lead(async (term) => await this.lead(term));
   }
 
@@ -114,8 +118,9 @@ export class Engine {
   }
 
   /** How the connections are doing: the leader's own, or as the leader last told. */
-  async connections(): Promise<readonly ConnectionView[]> {
-    return this.term?.connections.views() ?? (await this.toldConnections());
+  async connections(): Promise<readonly SeenConnection[]> {
+    const own = this.term?.connections.views().map((view) => ({ ...view, toldAt: null }));
+    return own ?? (await toldConnections(this.parts.connectionBook, this.graph));
   }
 
   /** What only the leader can do with its connections; elsewhere NotLeaderError. */
@@ -126,7 +131,7 @@ export class Engine {
   /** From here on this graph runs, on a standby as on the leader. What is unchanged is not interrupted. */
   async apply(loaded: Loaded): Promise<void> {
     this.loaded = loaded;
-    this.parts.metrics.connections(namesOf(loaded.graph));
+    this.parts.metrics.connections(connectionsOf(loaded.graph));
     await this.term?.connections.run();
   }
 
@@ -137,7 +142,7 @@ export class Engine {
     if (inbound === undefined) {
       throw new HoldfastError("NOT_FOUND", `There is no inbound "${connection}" in the configuration.`);
     }
-    return await this.takingIn.accept(inbound, arrival, () => null, replay);
+    return this.counted(connection, await this.takingIn.accept(inbound, arrival, () => null, replay));
   }
 
   /** On a node that does not lead: what handlers remember and the reference sets, so that a promotion finds them here. */
@@ -260,7 +265,11 @@ export class Engine {
     const stop = this.parts.metrics.startAck();
     const receipt = await this.takingIn.accept(inbound, arrival, ack);
     stop();
-    if (receipt.kind === "accepted" && !receipt.duplicate) this.parts.metrics.counted(name, "received");
+    return this.counted(name, receipt);
+  }
+
+  private counted(connection: string, receipt: Receipt): Receipt {
+    if (receipt.kind === "accepted" && !receipt.duplicate) this.parts.metrics.counted(connection, "received");
     return receipt;
   }
 
@@ -282,38 +291,11 @@ export class Engine {
     throw new NotLeaderError("The graph is being started by its new leader: try again.", { role: engineRole });
   }
 
-  private async toldConnections(): Promise<readonly ConnectionView[]> {
-    const rows = new Map((await this.parts.connectionBook.all()).map((row) => [row.name, row]));
-    return namesOf(this.graph).map(({ name, direction, transport }) => {
-      const told = rows.get(name)?.state as Omit<ConnectionView, "name"> | null | undefined;
-      const unknown = { direction, transport, state: "stopped", reason: null, since: null, connections: 0 } as const;
-      return { name, ...(told ?? unknown) };
-    });
-  }
-
   private trouble(what: string, error: unknown): void {
     const { log, id } = this.parts.node;
     const reason = error instanceof Error ? error.message : String(error);
     log.warn({ role: engineRole, node_id: id, reason }, what);
   }
-}
-
-function namesOf({ inbounds, outbounds }: Graph) {
-  const inbound = [...inbounds.values()].map(({ name, transport }) => ({
-    name,
-    transport,
-    direction: "inbound" as const,
-  }));
-  const outbound = [...outbounds.values()].map(({ name, transport }) => ({
-    name,
-    transport,
-    direction: "outbound" as const,
-  }));
-  return [...inbound, ...outbound].map(({ name, transport, direction }) => ({
-    name,
-    direction,
-    transport: transport.kind,
-  }));
 }
 
 function ended(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,9 @@
-import { HoldfastError } from "../errors.js";
+import { type ErrorCode, HoldfastError } from "../errors.js";
 import type { EngineBook, MessageFilter } from "../store/engine-contract.js";
+import type { Page } from "../store/page.js";
 import type { Engine } from "./engine.js";
+import { rowOfMessage } from "./message-lookup.js";
+import type { Refused } from "./transports/transport.js";
 
 export interface ReplayWish {
   /** The one outbound that gets it; all that its handlers send to, where it is left out. */
@@ -14,24 +17,41 @@ export interface ReplayReport {
   readonly replayOf: string;
 }
 
-/** A replay by filter takes so many at once. */
+/** One of many: the new message, or why there is none. */
+export type ReplayOutcome = ReplayReport | { readonly replayOf: string; readonly error: HoldfastError };
+
+export interface ReplayedMany {
+  readonly outcomes: readonly ReplayOutcome[];
+  /** Those that were not tried: the time was up, or one before them failed in a way that would have failed them too. */
+  readonly left: readonly string[];
+}
+
+/** So many at once. */
 export const mostReplayed = 1_000;
 const pageSize = 100;
+
+/** What concerns one message alone: the others are replayed all the same. */
+const ofOneMessage: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["NOT_FOUND", "GONE", "REFUSED", "BODY_TOO_LARGE"]);
 
 /** Takes messages in again, as new ones that name the old: through the router and the handlers as they are now. */
 export class Replaying {
   private readonly engine: Pick<Engine, "take" | "graph">;
-  private readonly book: Pick<EngineBook, "message" | "bodyOf" | "search">;
+  private readonly book: Pick<EngineBook, "bodyOf" | "search">;
 
-  constructor(engine: Pick<Engine, "take" | "graph">, book: Pick<EngineBook, "message" | "bodyOf" | "search">) {
+  constructor(engine: Pick<Engine, "take" | "graph">, book: Pick<EngineBook, "bodyOf" | "search">) {
     this.engine = engine;
     this.book = book;
   }
 
   async replay(id: string, { to, body: edited }: ReplayWish): Promise<ReplayReport> {
     this.checkOutbound(to);
-    const account = await this.book.message(id);
-    if (account === null) throw new HoldfastError("NOT_FOUND", `There is no message ${id}, or none any more.`);
+    const { connection } = await rowOfMessage(this.book, id);
+    if (!this.engine.graph.inbounds.has(connection)) {
+      throw new HoldfastError(
+        "REFUSED",
+        `Message ${id} came in by connection "${connection}", which left the configuration: send its body to another one.`,
+      );
+    }
     const body = edited ?? (await this.book.bodyOf(id));
     if (body === null) {
       throw new HoldfastError(
@@ -39,49 +59,55 @@ export class Replaying {
         `The body of message ${id} is kept no more (retention.bodies_days): send another.`,
       );
     }
-    const arrival = { body, peer: "replay" };
-    const receipt = await this.engine.take(account.connection, arrival, { of: id, only: to ?? null });
+    const receipt = await this.engine.take(connection, { body, peer: "replay" }, { of: id, only: to ?? null });
     if (receipt.kind === "accepted") return { id: receipt.id, replayOf: id };
-    throw new HoldfastError(
-      receipt.retry ? "TOO_BUSY" : "REFUSED",
-      `Message ${id} was not taken in: ${receipt.reason}`,
-    );
+    throw notTaken(receipt, `Message ${id}`);
   }
 
-  /** Those that match, the newest first, and no more than so many. */
-  async matching(filter: MessageFilter, limit: number): Promise<readonly string[]> {
-    if (!Number.isInteger(limit) || limit < 1 || limit > mostReplayed) {
-      throw new HoldfastError("INVALID_REQUEST", `limit must be a whole number from 1 to ${mostReplayed}.`);
-    }
-    const found: string[] = [];
-    for (let before: string | undefined; found.length < limit; ) {
-      const page = { limit: Math.min(pageSize, limit - found.length), ...(before === undefined ? {} : { before }) };
+  /** Those that match, the newest first, no more than so many, and where to go on. */
+  async matching(filter: MessageFilter, { limit, before }: Page): Promise<{ ids: string[]; next: string | null }> {
+    const ids: string[] = [];
+    for (let from = before; ; ) {
+      const page = { limit: Math.min(pageSize, limit - ids.length), ...(from === undefined ? {} : { before: from }) };
       const { items, next } = await this.book.search(filter, page);
-      found.push(...items.map(({ id }) => id));
-      if (next === null) break;
-      before = next;
+      ids.push(...items.map(({ id }) => id));
+      if (next === null || ids.length >= limit) return { ids, next };
+      from = next;
     }
-    return found;
   }
 
-  /** In the order in which they came. Stops at the first that fails: those before it are told with the error. */
-  async replayAll(ids: readonly string[], to: string | undefined): Promise<readonly ReplayReport[]> {
+  /**
+   * In the order in which they came, one after another. Where the first cannot be tried, nothing has happened, and that is what
+   * is thrown; after that each has its outcome.
+   */
+  async replayAll(ids: readonly string[], to: string | undefined, signal: AbortSignal): Promise<ReplayedMany> {
     this.checkOutbound(to);
-    const done: ReplayReport[] = [];
-    for (const id of [...ids].sort((one, other) => Number(one) - Number(other))) {
+    const waiting = [...new Set(ids)].sort((one, other) => Number(one) - Number(other));
+    const outcomes: ReplayOutcome[] = [];
+    while (waiting.length > 0 && !signal.aborted) {
+      const id = waiting.shift() as string;
       try {
-        done.push(await this.replay(id, { to }));
+        outcomes.push(await this.replay(id, { to }));
       } catch (error) {
-        if (!(error instanceof HoldfastError) || done.length === 0) throw error;
-        const details = { ...error.details, replayed: done.map(({ replayOf }) => replayOf) };
-        throw new HoldfastError(error.code, `${error.message} ${done.length} were taken in before it.`, { details });
+        if (!(error instanceof HoldfastError)) throw error;
+        const isItsOwn = ofOneMessage.has(error.code);
+        if (!isItsOwn && outcomes.length === 0) throw error;
+        outcomes.push({ replayOf: id, error });
+        if (!isItsOwn) break;
       }
     }
-    return done;
+    return { outcomes, left: waiting };
   }
 
   private checkOutbound(to: string | undefined): void {
     if (to === undefined || this.engine.graph.outbounds.has(to)) return;
     throw new HoldfastError("NOT_FOUND", `There is no outbound "${to}" in the configuration.`);
   }
+}
+
+/** Why nothing was taken in. What passes may be the database's own words, which are nobody's business outside. */
+export function notTaken({ reason, retry }: Refused, what: string): HoldfastError {
+  return retry
+    ? new HoldfastError("TOO_BUSY", `${what} was not taken in: try again in a moment.`)
+    : new HoldfastError("REFUSED", `${what} was not taken in: ${reason}`);
 }

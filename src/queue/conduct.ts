@@ -17,4 +17,6 @@ export interface QueueConduct {
   readonly settleEach?: ReadonlySet<string> | undefined;
   /** How long what was begun there may go on after the end of a term: what ends in time is not repeated by the next leader. */
   readonly lingerMs?: number | undefined;
+  /** The head of this lane has failed for good, and makes way: for what is counted, before the database knows it. */
+  readonly buried?: ((lane: LaneName) => void) | undefined;
 }

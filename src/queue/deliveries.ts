@@ -226,7 +226,9 @@ export class Deliveries {
     const { settings, conduct, random } = this.parts;
     const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
     const own = conduct.rulesOf?.({ stage, lane: name }) ?? { maxAttempts, policy, backoff: { firstMs, capMs } };
-    return headOutcome(failure, failure.isFinal ? { ...own, maxAttempts: 0 } : own, random());
+    const head = headOutcome(failure, failure.isFinal ? { ...own, maxAttempts: 0 } : own, random());
+    if (head.kind === "dead") conduct.buried?.({ stage, lane: name });
+    return head;
   }
 
   /**

@@ -4,6 +4,12 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 const statuses = ["received", "unrouted", "filtered", "processed", "sent", "error"] as const;
 type Status = (typeof statuses)[number] | "replayed";
 
+/** A connection as its leader sees it. */
+interface Watched {
+  readonly name: string;
+  readonly state: string;
+}
+
 const ackSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The metrics of the message engine (CONTRACT section 5). The series of a connection exist as soon as it is configured. */
@@ -13,7 +19,7 @@ export class EngineMetrics {
   private readonly messages: Counter<"connection" | "status">;
   private readonly acks: Histogram;
   private names: readonly string[] = [];
-  private isUp: (connection: string) => boolean = () => false;
+  private views: () => readonly Watched[] = () => [];
 
   constructor(registry: Registry, prefix: string) {
     this.registry = registry;
@@ -31,22 +37,24 @@ export class EngineMetrics {
       registers: [registry],
     });
     const known = (): readonly string[] => this.names;
-    const isUp = (name: string): boolean => this.isUp(name);
+    const running = (): ReadonlySet<string> =>
+      new Set(this.views().flatMap(({ name, state }) => (state === "running" ? [name] : [])));
     new Gauge({
       name: `${prefix}engine_connection_up`,
-      help: "1 while this node, as the leader, has the connection open; else 0.",
+      help: "1 while this node, as the leader, runs the connection; 0 where it is stopped or failed, and on the other nodes.",
       labelNames: ["connection"],
       registers: [registry],
       collect() {
         this.reset();
-        for (const connection of known()) this.set({ connection }, isUp(connection) ? 1 : 0);
+        const up = running();
+        for (const connection of known()) this.set({ connection }, up.has(connection) ? 1 : 0);
       },
     });
   }
 
-  /** Who is up is asked when somebody reads the metrics. */
-  watch(isUp: (connection: string) => boolean): void {
-    this.isUp = isUp;
+  /** Who is up is asked when somebody reads the metrics. A node that does not lead has none. */
+  watch(views: () => readonly Watched[]): void {
+    this.views = views;
   }
 
   connections(connections: readonly { readonly name: string }[]): void {

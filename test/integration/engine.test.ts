@@ -160,13 +160,16 @@ test.concurrent("a message can be replayed as it came, edited, or to one destina
     ["2", "1"],
     ["1", null],
   ]);
-  const ids = (await replaying?.matching({ connection: "adt-in" }, 10)) ?? [];
-  expect(ids).toEqual(["3", "2", "1"]);
-  expect(await replaying?.replayAll(ids, "lab")).toEqual([
-    { id: "4", replayOf: "1" },
-    { id: "5", replayOf: "2" },
-    { id: "6", replayOf: "3" },
-  ]);
+  const found = await replaying?.matching({ connection: "adt-in" }, { limit: 10 });
+  expect(found).toEqual({ ids: ["3", "2", "1"], next: null });
+  expect(await replaying?.replayAll(found?.ids ?? [], "lab", new AbortController().signal)).toEqual({
+    outcomes: [
+      { id: "4", replayOf: "1" },
+      { id: "5", replayOf: "2" },
+      { id: "6", replayOf: "3" },
+    ],
+    left: [],
+  });
   await expect(replaying?.replay("99", {})).rejects.toMatchObject({ code: "NOT_FOUND" });
   await expect(replaying?.replay("1", { to: "nowhere" })).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
