@@ -186,6 +186,10 @@ it("answers what is under commit when it stops, takes nothing else, and frees th
   slow.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhalf");
   const stopped = source.stop();
   expect(source.state.kind).toBe("stopped");
+  // A request that is whole only now comes too late.
+  const answer = once(slow, "data");
+  slow.write("ending");
+  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 503 /);
   commit.release();
   expect((await under).status).toBe(202);
   await Promise.all([stopped, closed]);
