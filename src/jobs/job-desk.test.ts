@@ -76,6 +76,19 @@ describe("the leader's desk", () => {
     expect(scene.kinds).toEqual([["heartbeat"], ["heartbeat", "heartbeat", "heartbeat"]]);
   });
 
+  it("sends no beat only because a transaction has ended: slow ones would make as many as there are beats", async () => {
+    const beat = { kind: "heartbeat", namespace: "default", capabilities: [], version: null, tasks: 0 } as const;
+    const held = hold();
+    const job = desk.carryOut(submission("job"));
+    await scene.clock.advance(0);
+    const seen = desk.carryOut({ ...beat, agent: "a", registers: false });
+    held.release();
+    await Promise.all([job, scene.clock.advance(500)]);
+    expect(scene.kinds).toEqual([["submit"]]);
+    await Promise.all([seen, scene.clock.advance(500)]);
+    expect(scene.kinds).toEqual([["submit"], ["heartbeat"]]);
+  });
+
   it("carries out in one transaction what came in while the one before it committed", async () => {
     const held = hold();
     const first = desk.carryOut(submission("first"));

@@ -42,6 +42,7 @@ export class JobDesk {
   private readonly changed: Signal;
   private pending: JobCall[] = [];
   private pendingOrders = 0;
+  private beats: JobCall[] = [];
   private underWay = 0;
   /** Two have been under way together since none was. */
   private isCrossing = false;
@@ -84,9 +85,11 @@ export class JobDesk {
     if (this.draining && !orders.every(({ kind }) => endings.has(kind))) throw new DrainingError();
     if (orders.length === 0) return [];
     return (await new Promise<readonly JobAnswer[]>((resolve, reject) => {
-      this.add({ orders, resolve, reject });
-      if (orders.every((order) => order.kind === "heartbeat" && !order.registers)) this.notifySoon();
-      else this.changed.notify();
+      const call = { orders, resolve, reject };
+      if (orders.every((order) => order.kind === "heartbeat" && !order.registers)) return this.gather(call);
+      this.takeBeats();
+      this.add(call);
+      this.changed.notify();
     })) as readonly AnswerTo<Order>[];
   }
 
@@ -95,15 +98,25 @@ export class JobDesk {
     this.pendingOrders += call.orders.length;
   }
 
-  /** Nobody waits for a beat: those of many agents go together, and a thousand of them cost as much as one. */
-  private notifySoon(): void {
+  /**
+   * Nobody waits for a beat: those of many agents go together, and a thousand of them cost as much as one. They also go with
+   * whatever comes before their time, but not by themselves when a transaction ends: a slow one would make the next, and so on.
+   */
+  private gather(call: JobCall): void {
+    this.beats.push(call);
     if (this.isGathering) return;
     this.isGathering = true;
     const { clock } = this.parts;
     clock.wakeAt(clock.mono() + gatherBeatsMs, () => {
       this.isGathering = false;
+      this.takeBeats();
       this.changed.notify();
     });
+  }
+
+  private takeBeats(): void {
+    for (const beat of this.beats) this.add(beat);
+    this.beats = [];
   }
 
   /** Waits for work: so long at most, and no longer than somebody hears it. */
@@ -131,8 +144,9 @@ export class JobDesk {
     this.ended = reason;
     this.writer.end(reason);
     this.polls.close(reason);
-    for (const { reject } of this.pending) reject(reason);
+    for (const { reject } of [...this.pending, ...this.beats]) reject(reason);
     this.pending = [];
+    this.beats = [];
     this.pendingOrders = 0;
     this.changed.notify();
   }
