@@ -46,8 +46,9 @@ export function readAcknowledgement(bytes: Uint8Array, { charsetOf = () => utf8 
   if (msa === undefined) return { kind: "malformed", reason: "It is no acknowledgement: it has no MSA segment." };
   const code = msa.get("1").trim().toUpperCase();
   if (!isAckCode(code)) {
-    const said = JSON.stringify(code.slice(0, 20));
-    return { kind: "malformed", reason: `MSA-1 is ${said}, which is none of ${Object.keys(verdicts).join(", ")}.` };
+    // Two letters are a code that somebody made up; what is longer may be anything, and is not quoted.
+    const said = /^[A-Z]{2}$/.test(code) ? `${JSON.stringify(code)}, which is ` : "";
+    return { kind: "malformed", reason: `MSA-1 is ${said}none of ${Object.keys(verdicts).join(", ")}.` };
   }
   const level = code.startsWith("C") ? "accept" : "application";
   const text = msa.get("3") || errorText(segment("ERR"));

@@ -51,19 +51,34 @@ describe("Peeking at the header", () => {
   it.each([
     ["", "It is empty."],
     ["\r\n", "It is empty."],
-    ["PID|1", 'It begins with "PID|1" instead of an MSH segment.'],
-    ["<xml>and more</xml>", 'It begins with "<xml>and" instead of an MSH segment.'],
-    ["MSH", "MSH-1 is missing, which cannot separate fields; it is usually |."],
-    ["MSHX^~\\&", 'MSH-1 is "X", which cannot separate fields; it is usually |.'],
+    ["PID|1", "It begins with other bytes than MSH."],
+    ["DOE^JANE", "It begins with other bytes than MSH."],
+    ["M\0S\0H\0|\0", "It begins with other bytes than MSH, as UTF-16 and UTF-32 do, which are not read."],
+    ["MSH", "MSH-1 is missing; it separates the fields, usually |."],
+    ["MSHX^~\\&", "MSH-1 is nothing that can separate fields; it is usually |."],
     ["MSH|", "MSH-2 is empty; it names the separators, usually ^~\\&."],
     ["MSH||A|B", "MSH-2 is empty; it names the separators, usually ^~\\&."],
-    ["MSH|^~\\&#!|A", 'MSH-2 is "^~\\\\&#!"; it holds at most 5 separators, usually ^~\\&.'],
-    ["MSH|^~\\A|B", 'MSH-2 is "^~\\\\A", where "A" cannot separate anything.'],
-    ["MSH|^~\\^|B", 'MSH-2 is "^~\\\\^", which names a separator twice.'],
-    ["M\0S\0H\0|\0", 'It begins with "M\\u0000S\\u0000H\\u0000|\\u0000" instead of an MSH segment.'],
+    ["MSH|^~\\&#!|A", "MSH-2 is longer than 5 separators; it is usually ^~\\&."],
+    ["MSH|^~\\A|B", "Character 4 of MSH-2 cannot separate anything; it is usually ^~\\&."],
+    ["MSH|^~\\^|B", "MSH-2 names a separator twice; it is usually ^~\\&."],
   ])("says in one line why it is malformed: %j", (text, reason) => {
     expect(peek(text)).toEqual({ kind: "malformed", reason, header: null });
     expect(Hl7Message.read(Buffer.from(text))).toMatchObject({ kind: "malformed", reason, bytes: Buffer.from(text) });
+  });
+
+  it.each([
+    "canary",
+    "canary^JANE|1",
+    "MSHcanary",
+    "MSH|canary|JANE",
+    "MSH|^~\\c|canary",
+    "MSH|^^anary",
+    `MSH|^~\\&|||||||canary\0|1`,
+    `MSH|^~\\&|||||||ADT^A01|${"canary".repeat(40)}`,
+  ])("never quotes a message in its reason: %j", (text) => {
+    const { kind, reason } = peek(text);
+    expect(kind).toBe("malformed");
+    expect(reason).not.toMatch(/canar|JANE|nary/);
   });
 
   it.each([

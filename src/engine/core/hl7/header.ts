@@ -78,9 +78,11 @@ function lineEnd(window: Uint8Array): number {
   return atFeed < 0 ? head.length : atFeed;
 }
 
+/** Reasons are logged and answered, and what stands there instead may be a patient's name: it is described, and never quoted. */
 function noHeader(bytes: Uint8Array, begin: number): string {
   if (bytes.length === begin) return "It is empty.";
-  return `It begins with ${JSON.stringify(byteText(bytes.subarray(begin, begin + 8)))} instead of an MSH segment.`;
+  const isWide = bytes.subarray(begin, begin + 8).includes(0);
+  return `It begins with other bytes than MSH${isWide ? ", as UTF-16 and UTF-32 do, which are not read" : ""}.`;
 }
 
 export function headerOf(line: Uint8Array, separators: Separators, charsetOf: CharsetChoice): Hl7Header {

@@ -26,25 +26,28 @@ export type SeparatorsRead =
 
 const mostEncodingCharacters = 5;
 
-/** What MSH-1 and MSH-2 say. The line begins with "MSH", or "BHS" or "FHS". */
+/**
+ * What MSH-1 and MSH-2 say. The line begins with "MSH", or "BHS" or "FHS". A reason never quotes the line, which may hold
+ * anything, and reasons are logged and answered.
+ */
 export function readSeparators(line: Uint8Array): SeparatorsRead {
   const name = byteText(line.subarray(0, 3));
   const field = line[3];
-  if (field === undefined || !maySeparate(field)) {
-    return malformed(`${name}-1 is ${shown(line.subarray(3, 4))}, which cannot separate fields; it is usually |.`);
-  }
+  if (field === undefined) return malformed(`${name}-1 is missing; it separates the fields, usually |.`);
+  if (!maySeparate(field)) return malformed(`${name}-1 is nothing that can separate fields; it is usually |.`);
   const end = line.subarray(4, 5 + mostEncodingCharacters).indexOf(field);
   const characters = line.subarray(4, end < 0 ? 5 + mostEncodingCharacters : 4 + end);
-  const found = `${name}-2 is ${shown(characters)}`;
   if (characters.length === 0) return malformed(`${name}-2 is empty; it names the separators, usually ^~\\&.`);
   if (characters.length > mostEncodingCharacters) {
-    return malformed(`${found}; it holds at most ${mostEncodingCharacters} separators, usually ^~\\&.`);
+    return malformed(`${name}-2 is longer than ${mostEncodingCharacters} separators; it is usually ^~\\&.`);
   }
   const wrong = characters.findIndex((character) => !maySeparate(character));
   if (wrong >= 0) {
-    return malformed(`${found}, where ${shown(characters.subarray(wrong, wrong + 1))} cannot separate anything.`);
+    return malformed(`Character ${wrong + 1} of ${name}-2 cannot separate anything; it is usually ^~\\&.`);
   }
-  if (new Set(characters).size < characters.length) return malformed(`${found}, which names a separator twice.`);
+  if (new Set(characters).size < characters.length) {
+    return malformed(`${name}-2 names a separator twice; it is usually ^~\\&.`);
+  }
   const [component = "", repetition = "", mark = "", subcomponent = "", truncation = ""] = byteText(characters);
   return {
     kind: "read",
@@ -66,8 +69,6 @@ function maySeparate(byte: number): boolean {
 
 /** Tab, and what ASCII has for the purpose: group, record and unit separator. */
 const otherSeparators: readonly number[] = [0x09, 0x1d, 0x1e, 0x1f];
-
-const shown = (bytes: Uint8Array): string => (bytes.length === 0 ? "missing" : JSON.stringify(byteText(bytes)));
 
 /** Segments whose first field is the separator itself, and whose second names the others. */
 export const statesSeparators = (name: string): boolean => name === "MSH" || name === "BHS" || name === "FHS";
