@@ -36,5 +36,7 @@ describe("holdfast serve, with work that cannot be done,", () => {
     await using node = await ServeProcess.start({ settings, args });
     await node.said('this node has operations and runs none of them: cluster.roles lacks \\"worker\\"');
     await node.said('this node has functions and runs none of them: cluster.roles lacks \\"function\\"');
+    const { items } = await node.read<{ readonly items: readonly unknown[] }>("/v1/agents");
+    expect(items).toEqual([]);
   });
 });
