@@ -76,6 +76,17 @@ describe("an arrival", () => {
     expect(kept).toHaveLength(2);
   });
 
+  it("that its transport knows again is taken in once, whatever the connection says, and however long its name is", async () => {
+    const { takingIn, inbound, ack, kept } = scene({ duplicates: "accept" });
+    const arrival = { body, peer: "x", key: "/in/a.hl7 ".repeat(100) };
+    await takingIn.accept(inbound, arrival, ack);
+    expect(await takingIn.accept(inbound, arrival, ack)).toMatchObject({ duplicate: true });
+    expect(await takingIn.accept(inbound, { ...arrival, key: `${arrival.key}2` }, ack)).toMatchObject({
+      duplicate: false,
+    });
+    expect(kept).toHaveLength(2);
+  });
+
   it("that is malformed is kept, and never taken for another", async () => {
     const { take, kept } = scene();
     const garbage = Buffer.from("MSH|^~\\&|||||||ADT^A01|C1\0|P|2.5\r");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type ErrorCode, HoldfastError } from "../errors.js";
 import type { Queue } from "../queue/queue.js";
 import type { EngineBook, IdRange } from "../store/engine-contract.js";
@@ -137,15 +138,23 @@ function onlyTo(replay: Replayed | null): Readonly<Record<string, string>> {
   return replay === null || replay.only === null ? {} : { [carried.only]: replay.only };
 }
 
-/** A resend has the same control id. What cannot be read has none that could be trusted. */
+/**
+ * What its transport knows it by, such as a file's, always counts: a crash between the commit and the move of a file would take
+ * it in twice. Else a resend has the same control id; what cannot be read has none that could be trusted.
+ */
 function keyOf(
   inbound: InboundDefinition,
   { key }: Arrival,
   { controlId, malformed }: Description,
 ): string | undefined {
-  if (inbound.duplicates === "accept") return undefined;
-  const own = key ?? (malformed === null && controlId !== "" ? controlId : undefined);
-  return own === undefined ? undefined : `${inbound.name}/${own}`.slice(0, longestKey);
+  if (key !== undefined) return nameOf(inbound, key);
+  const isKnown = inbound.duplicates !== "accept" && malformed === null && controlId !== "";
+  return isKnown ? nameOf(inbound, controlId) : undefined;
+}
+
+function nameOf({ name }: InboundDefinition, key: string): string {
+  const whole = `${name}/${key}`;
+  return whole.length <= longestKey ? whole : `${name}/${createHash("sha256").update(key).digest("hex")}`;
 }
 
 const longestKey = 500;
