@@ -23,6 +23,7 @@ const tellAgainMs = 15_000;
 const indexMs = 1_000;
 const wordsAtOnce = 2_000;
 const forgetMs = 3_600_000;
+const longestPartitionMs = 86_400_000;
 
 /** What a leader does beside the messages themselves. Each loop lives as long as the term, and outlives whatever goes wrong. */
 export class EngineUpkeep {
@@ -85,6 +86,9 @@ export class EngineUpkeep {
 
   private async forget(): Promise<void> {
     const { book, fence, historyMs } = this.parts;
-    if (historyMs !== null) await book.dropPartitions(fence, historyMs);
+    if (historyMs === null) return;
+    // What is taken in for long goes into a partition of its own, or little traffic would never be forgotten.
+    if ((await book.partitionAgeMs()) > longestPartitionMs) this.openPartition();
+    await book.dropPartitions(fence, historyMs);
   }
 }

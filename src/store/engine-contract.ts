@@ -25,6 +25,8 @@ export interface EngineBook {
   nextMessageId(fence: FenceToken): Promise<IdRange>;
   /** A new partition, for what comes from now on: the last one can be dropped as soon as it is old. */
   openPartition(fence: FenceToken): Promise<IdRange>;
+  /** For how long the newest partition has been taking messages in; 0 where there is none. The newest is never dropped. */
+  partitionAgeMs(): Promise<number>;
   /** Forgets the messages and steps of partitions whose newest message is older than this. Answers with how many there were. */
   dropPartitions(fence: FenceToken, olderThanMs: number): Promise<number>;
   /**

@@ -162,8 +162,11 @@ describe.each([
   it("forgets whole partitions whose messages are old, and never the newest", async () => {
     const [old = ""] = await leader.receive({ body: "MSH|needle" });
     expect(await leader.book.dropPartitions(leader.fence, 0)).toBe(0);
+    const ageMs = await leader.book.partitionAgeMs();
     leader.nextId = (await leader.book.openPartition(leader.fence)).next;
     const [fresh = ""] = await leader.receive({ body: "MSH|needle" });
+    expect(ageMs).toBeGreaterThanOrEqual(0);
+    expect(await leader.book.partitionAgeMs()).toBeLessThan(60_000);
     expect(await leader.book.dropPartitions(leader.fence, 60_000)).toBe(0);
     expect(await leader.found({ text: "needle" })).toEqual([fresh, old]);
     expect(await leader.book.dropPartitions(leader.fence, 0)).toBe(1);

@@ -57,6 +57,10 @@ export class MemoryEngineBook implements EngineBook {
     return await this.write(fence, () => this.shared.engine.openPartition());
   }
 
+  async partitionAgeMs(): Promise<number> {
+    return await Promise.resolve(this.shared.engine.partitionAgeMs());
+  }
+
   async dropPartitions(fence: FenceToken, olderThanMs: number): Promise<number> {
     return await this.write(fence, () => {
       let dropped = 0;

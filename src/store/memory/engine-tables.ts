@@ -56,6 +56,11 @@ export class MemoryEngineTables {
     return { next: Math.max(firstId, 1), end: firstId + partitionSize };
   }
 
+  partitionAgeMs(): number {
+    const newest = this.partitions.at(-1);
+    return newest === undefined ? 0 : this.now() - newest.openedAt;
+  }
+
   dropPartition(olderThanMs: number): number | null {
     const [oldest, next] = this.partitions;
     if (oldest === undefined || next === undefined) return null;

@@ -57,6 +57,15 @@ export class PostgresEngineBook implements EngineBook {
     return readRange(range);
   }
 
+  async partitionAgeMs(): Promise<number> {
+    const [row] = await this.questions.rows<{ age: number }>(
+      "looking at the journal's partitions",
+      `select coalesce(${this.schema}.ms_between(max(opened_at), clock_timestamp()), 0)::float8 as age
+       from ${this.schema}.engine_partitions`,
+    );
+    return row?.age ?? 0;
+  }
+
   async dropPartitions(fence: FenceToken, olderThanMs: number): Promise<number> {
     const drop = `select ${this.schema}.drop_engine_partition(${Math.ceil(olderThanMs)})::text as held`;
     for (let dropped = 0; ; ) {
