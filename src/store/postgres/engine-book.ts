@@ -60,7 +60,7 @@ export class PostgresEngineBook implements EngineBook {
   async partitionAgeMs(): Promise<number> {
     const [row] = await this.questions.rows<{ age: number }>(
       "looking at the journal's partitions",
-      `select coalesce(${this.schema}.ms_between(max(opened_at), clock_timestamp()), 0)::float8 as age
+      `select coalesce(${this.schema}.ms_between(clock_timestamp(), max(opened_at)), 0)::float8 as age
        from ${this.schema}.engine_partitions`,
     );
     return row?.age ?? 0;
