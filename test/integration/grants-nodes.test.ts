@@ -84,7 +84,7 @@ test("nodes that own nothing keep tokens and the audit, ask each other, and tidy
   );
   const { rows } = await withClient(role.at(database.url), async (client) => {
     await client.query(
-      "SELECT holdfast.save_snapshot('old', 'metrics'), holdfast.save_snapshot('old', 'more metrics')",
+      "SELECT holdfast.save_snapshot('old', 'old', 'metrics'), holdfast.save_snapshot('old', 'old', 'more metrics')",
     );
     return await client.query("SELECT holdfast.tidy(5000, true, 86400000, 90, 30) AS report");
   });
