@@ -64,14 +64,18 @@ export class Replaying {
     throw notTaken(receipt, `Message ${id}`);
   }
 
-  /** Those that match, the newest first, no more than so many, and where to go on. */
-  async matching(filter: MessageFilter, { limit, before }: Page): Promise<{ ids: string[]; next: string | null }> {
+  /** Those that match, the newest first, no more than so many, as far as the time reaches; and where to go on. */
+  async matching(
+    filter: MessageFilter,
+    { limit, before }: Page,
+    signal: AbortSignal,
+  ): Promise<{ readonly ids: readonly string[]; readonly next: string | null }> {
     const ids: string[] = [];
     for (let from = before; ; ) {
       const page = { limit: Math.min(pageSize, limit - ids.length), ...(from === undefined ? {} : { before: from }) };
       const { items, next } = await this.book.search(filter, page);
       ids.push(...items.map(({ id }) => id));
-      if (next === null || ids.length >= limit) return { ids, next };
+      if (next === null || ids.length >= limit || signal.aborted) return { ids, next };
       from = next;
     }
   }
@@ -99,7 +103,7 @@ export class Replaying {
     return { outcomes, left: waiting };
   }
 
-  private checkOutbound(to: string | undefined): void {
+  checkOutbound(to: string | undefined): void {
     if (to === undefined || this.engine.graph.outbounds.has(to)) return;
     throw new HoldfastError("NOT_FOUND", `There is no outbound "${to}" in the configuration.`);
   }

@@ -29,6 +29,10 @@ export const limits = {
   closeGraceMs: 10_000,
   /** How long an answer waits for the database. */
   databaseWaitMs: 2_000,
+  /** How long the body of a message waits for the database: it may have many megabytes. */
+  bodyWaitMs: 10_000,
+  /** How long many messages are replayed by one request. Those that are left then are named. */
+  maxReplayMs: 20_000,
   /** How long a control waits for the other node, unless the caller says otherwise, and at the most. */
   controlWaitMs: 10_000,
   maxControlWaitMs: 60_000,

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Access } from "../access/access.js";
 import type { Config } from "../config/config.js";
+import type { EngineRoom } from "../engine/engine-room.js";
 import type { Crons } from "../jobs/crons.js";
 import type { Jobs } from "../jobs/jobs.js";
 import type { FunctionCalls } from "../jobs/worker/function-calls.js";
@@ -24,6 +25,7 @@ export interface ServedNode {
   readonly jobs: Jobs;
   readonly functions: Pick<FunctionCalls, "call">;
   readonly crons: Pick<Crons, "list" | "history" | "trigger" | "pause" | "resume">;
+  readonly engine: Pick<EngineRoom, "book" | "engine" | "convergence" | "replaying" | "connections" | "sharedVersion">;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   readonly configVersion: number;
   /** Where this node stands for a role (the primary one by default). From memory; throws UNKNOWN_ROLE. */

@@ -36,6 +36,18 @@ const table: Readonly<Record<string, readonly Who[]>> = {
   "GET /dead-letters/:id": readers,
   "GET /dead-letters/:id/body": [],
   "POST /dead-letters/:id/redrive": ["operator", "admin"],
+  "GET /messages": readers,
+  "GET /messages/:id": readers,
+  "GET /messages/:id/body": [],
+  "POST /messages": ["operator", "admin"],
+  "POST /messages/replay": ["operator", "admin"],
+  "POST /messages/:id/replay": ["operator", "admin"],
+  "GET /connections": readers,
+  "POST /connections/:name/start": ["operator", "admin"],
+  "POST /connections/:name/stop": ["operator", "admin"],
+  "POST /connections/:name/restart": ["operator", "admin"],
+  "POST /config/reload": ["admin"],
+  "GET /config/version": readers,
   "POST /v1/functions/:name": ["operator", "admin"],
   "POST /v1/jobs": ["operator", "admin"],
   "GET /v1/jobs": readers,
@@ -126,10 +138,11 @@ describe("every route", () => {
     const worker = new StandInNode({ cluster: { roles: ["worker", "scheduler"] } });
     const routes = new Set((await routesOf(worker)).map(asGet));
     const missing = Object.keys(table).filter((route) => !routes.has(route));
-    const served = ["/docs", "/queue/lanes", "/dead-letters", "/v1/", "/tokens", "/audit"];
+    const engines = ["/messages", "/connections", "/config"];
+    const served = ["/docs", "/queue/lanes", "/dead-letters", ...engines, "/v1/", "/tokens", "/audit"];
     const isGateways = (route: string): boolean => served.some((path) => route.split(" ")[1]?.startsWith(path));
     expect(missing).toEqual(Object.keys(table).filter(isGateways));
-    expect(missing).toHaveLength(32);
+    expect(missing).toHaveLength(44);
   });
 });
 

@@ -30,6 +30,7 @@ import { memoryQueueView } from "../../src/store/memory/queue-view.js";
 import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
 import { jobFence } from "../support/job-scene.js";
 import { standInCrons } from "./stand-in-crons.js";
+import { standInEngine } from "./stand-in-engine.js";
 
 type Writeable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] };
 
@@ -56,6 +57,8 @@ export class StandInNode implements ServedNode {
   readonly cronTables = new MemoryCronTables();
   readonly crons: Crons;
   readonly functions: FunctionCalls;
+  /** It has no graph, unless the test gives it one. */
+  engine: ServedNode["engine"] = standInEngine((book) => this.troubled(book));
   readonly log: ServedNode["log"];
   configVersion = 7;
 

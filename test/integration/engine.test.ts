@@ -160,9 +160,10 @@ test.concurrent("a message can be replayed as it came, edited, or to one destina
     ["2", "1"],
     ["1", null],
   ]);
-  const found = await replaying?.matching({ connection: "adt-in" }, { limit: 10 });
+  const { signal } = new AbortController();
+  const found = await replaying?.matching({ connection: "adt-in" }, { limit: 10 }, signal);
   expect(found).toEqual({ ids: ["3", "2", "1"], next: null });
-  expect(await replaying?.replayAll(found?.ids ?? [], "lab", new AbortController().signal)).toEqual({
+  expect(await replaying?.replayAll(found?.ids ?? [], "lab", signal)).toEqual({
     outcomes: [
       { id: "4", replayOf: "1" },
       { id: "5", replayOf: "2" },
