@@ -78,6 +78,33 @@ describe("the leases of an agent", () => {
   });
 });
 
+describe("a lease whose answer was lost", () => {
+  const namesOf = (leader: StandInLeader): readonly unknown[] =>
+    leader.heard.filter(({ path }) => path === "/v1/leases").map(({ body }) => body.lease_id);
+
+  it("is asked for again under the same name, and the next one has another", async () => {
+    await using leader = await StandInLeader.start();
+    leader.failNext("/v1/leases", { kind: "reset" });
+    leader.ledger.submit("double", { n: 3 });
+    await using started = startAgent(leader);
+    await until(() => started.agent.counts.accepted === 1);
+    await leader.asked("/v1/leases", 3);
+    const [first, second, third] = namesOf(leader);
+    expect(first).toEqual(expect.stringMatching(/^[0-9a-f-]{36}$/));
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+
+  it("is given back by an agent that stops meanwhile", async () => {
+    await using leader = await StandInLeader.start();
+    const started = startAgent(leader);
+    await leader.asked("/v1/leases", 1);
+    await started.agent.stop();
+    const [name] = namesOf(leader);
+    expect(leader.heard.map(({ path }) => path)).toContain(`/v1/leases/${String(name)}/give-back`);
+  });
+});
+
 describe("a result", () => {
   const lossy: readonly (readonly [string, Fault])[] = [
     ["a connection that is cut", { kind: "reset" }],

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { DueRenewal } from "../core/agent/lease-book.js";
 import type { Report, ReportAnswer } from "../core/agent/outbox.js";
 import {
@@ -33,6 +34,8 @@ export class HttpWorkLink implements WorkLink {
   private readonly settings: AgentSettings;
   private readonly link: LeaderLink;
   private readonly patience: AccessPatience;
+  /** The lease that was asked for last, as long as nobody has answered. */
+  private unanswered: string | null = null;
 
   constructor(settings: AgentSettings) {
     this.settings = settings;
@@ -46,9 +49,15 @@ export class HttpWorkLink implements WorkLink {
   }
 
   async lease({ maxTasks, waitMs }: WorkWish, signal: AbortSignal): Promise<LinkAnswer<LeasedWork | "none">> {
-    const request = leaseRequest(this.settings, { maxTasks, waitMs });
+    // Asked for again under the same name until an answer comes: tasks whose answer was lost come with it, and cost no attempt.
+    const leaseId = this.unanswered ?? randomUUID();
+    this.unanswered = leaseId;
+    const request = leaseRequest(this.settings, { maxTasks, waitMs, leaseId });
     const timeoutMs = waitMs + pollSlackMs;
     const answer = await this.ask(request, { read: readWork, final: hopeless, timeoutMs, signal });
+    if (answer.kind === "served") this.unanswered = null;
+    // Work may have been on its way to an agent that stops: nobody else would have it before the lease runs out.
+    if (answer.kind === "called_off") await this.giveBack(leaseId, AbortSignal.timeout(answerMs));
     return this.patiently(answer, (work) => work);
   }
 

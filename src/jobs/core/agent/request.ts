@@ -24,9 +24,10 @@ export function heartbeatRequest(
 
 export function leaseRequest(
   { name, namespace, capabilities }: AgentIdentity,
-  { maxTasks, waitMs }: { readonly maxTasks: number; readonly waitMs: number },
+  { maxTasks, waitMs, leaseId }: { readonly maxTasks: number; readonly waitMs: number; readonly leaseId: string },
 ): AgentRequest {
-  const body = { agent: name, namespace, capabilities, max_tasks: maxTasks, timeout_ms: waitMs };
+  const wish = { max_tasks: maxTasks, timeout_ms: waitMs, lease_id: leaseId };
+  const body = { agent: name, namespace, capabilities, ...wish };
   return { path: "/v1/leases", body };
 }
 
