@@ -57,3 +57,37 @@ it("what is produced for two lanes holds neither until it can have both: whoever
   expect(batches.map((batch) => batch?.messages.map(({ lane }) => lane))).toEqual([[2, 3]]);
   expect([a.appending, b.appending]).toEqual([false, false]);
 });
+
+it("what handlers keep is committed in the order in which they ended, also where the first has to wait for a lane", async () => {
+  const commits: (readonly string[])[] = [];
+  const book: Pick<QueueBook, "settle"> = {
+    settle: async (_fence, settlements, _produced, journal) => {
+      const kept = (journal?.state ?? []).map(({ value }) => String(value));
+      commits.push([...settlements.map(({ lane }) => `lane ${lane}`), ...kept]);
+      return await Promise.resolve([]);
+    },
+  };
+  const table = new LaneTable(() => 0);
+  const lanes = [row(1, "one"), row(2, "two"), row(3, "three"), row(4, "busy")].map((given) => table.load(given));
+  const [one, two, three, busy] = lanes as [Lane, Lane, Lane, Lane];
+  const parts = { book, clock: systemClock, settings: { name: "orders", batch: 10 } } as unknown as QueueTermParts;
+  const ignore = (): void => undefined;
+  const appender = new Appender(parts, table, 1);
+  const settling = new Settling({ parts, table, appender, onSettled: ignore, onFreed: ignore, failed: ignore });
+  const running = settling.run();
+  const keeping = (value: number) => ({ steps: [], state: [{ namespace: "beds", key: "7", value }] });
+  const at = { position: 1, segment: 1 };
+
+  busy.appending = true;
+  settling.finished(one, 1, at, [made("busy")], keeping(1));
+  settling.finished(two, 1, at, [], keeping(2));
+  settling.finished(three, 1, at, []);
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  expect(commits).toEqual([["lane 3"]]);
+
+  busy.appending = false;
+  settling.nudge();
+  settling.stop();
+  await running;
+  expect(commits).toEqual([["lane 3"], ["lane 1", "lane 2", "1", "2"]]);
+});

@@ -194,7 +194,7 @@ export class Settling {
     let placed: PlacedBatch | null = null;
     try {
       await this.appender.openLanes(taken.flatMap(({ produced }) => produced));
-      settled = this.thoseWithFreeLanes(taken);
+      settled = this.inOrderOfWrites(this.thoseWithFreeLanes(taken));
       if (settled.length === 0) {
         this.onFreed(); // Of what was held for it.
         return false;
@@ -228,10 +228,28 @@ export class Settling {
     let bytes = 0;
     for (const progress of this.pending.values()) {
       bytes += progress.producedBytes;
-      if (taken.length > 0 && (taken.length >= this.parts.settings.batch || bytes > largestCommitBytes)) break;
-      taken.push(progress);
+      const isFull = taken.length >= this.parts.settings.batch || bytes > largestCommitBytes;
+      // Who keeps something is never left for later: others may have to wait for it.
+      if (taken.length === 0 || !isFull || keeps(progress)) taken.push(progress);
     }
     return taken;
+  }
+
+  /**
+   * What handlers keep is committed in the order in which they ended, whatever their lanes: the later one has seen what the
+   * earlier kept. Where that has to wait for a lane, so do all after it that keep something.
+   */
+  private inOrderOfWrites(free: readonly Progress[]): readonly Progress[] {
+    if (this.writes === 0) return free;
+    const going = new Set(free);
+    let waiting = Math.min(...[...this.pending.values()].filter((one) => !going.has(one)).map(firstWrite));
+    for (let isStable = false; !isStable; ) {
+      const early = [...going].filter((one) => keeps(one) && lastWrite(one) > waiting);
+      for (const one of early) going.delete(one);
+      waiting = Math.min(waiting, ...early.map(firstWrite));
+      isStable = early.length === 0;
+    }
+    return free.filter((one) => going.has(one));
   }
 
   /** Those of the others are wanted. What was held for this is used now, or let go: nobody waits for a lane and holds another. */
@@ -265,6 +283,13 @@ export class Settling {
 function tell(progresses: readonly Progress[]): void {
   for (const { waiters } of progresses) for (const wake of waiters.splice(0)) wake();
 }
+
+function keeps({ journal }: Progress): boolean {
+  return journal !== null && journal.state.length > 0;
+}
+
+const firstWrite = ({ journal }: Progress): number => journal?.state[0]?.order ?? Number.POSITIVE_INFINITY;
+const lastWrite = ({ journal }: Progress): number => journal?.state.at(-1)?.order ?? 0;
 
 /** Undefined where nobody has anything to tell, which costs nothing. */
 function journalOf(settled: readonly Progress[]): SettledJournal | undefined {
