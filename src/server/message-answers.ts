@@ -54,8 +54,9 @@ export const bodyEncoding = Type.Enum(["text", "base64"], {
   description: "text, the default, is written in the charset that the message names; base64 is its bytes",
 });
 
+export const outboundName = /^[a-z0-9][a-z0-9_.-]{0,62}$/;
 export const destination = Type.String({
-  pattern: "^[a-z0-9][a-z0-9_.-]{0,62}$",
+  pattern: outboundName.source,
   description: "The one outbound that gets it; all, the default: every one that its handlers send to",
 });
 

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import { kindOfBody } from "../engine/body-text.js";
 import { missingMessage, rowOfMessage } from "../engine/message-lookup.js";
@@ -76,6 +76,7 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
     {
       // Running a cluster gives no right to read what its customers write, and whoever does leaves a trace.
       config: { permission: "messages:read", audited: true },
+      preValidation: nameTarget,
       schema: {
         tags,
         summary: "What a message says, as it came or as a step has sent it. Each view is a line in the audit",
@@ -92,7 +93,6 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
     async (request, reply) => {
       const { id } = request.params;
       const { step, download } = request.query;
-      if (step !== undefined) request.auditTarget = `${id} step ${step}`;
       const shown = await fromDatabase(limits.bodyWaitMs, step === undefined ? received(id) : sent(id, step));
       const charset = charsetOfConnection(node, shown.connection);
       const name = step === undefined ? `message-${id}` : `message-${id}-step-${step}`;
@@ -123,6 +123,14 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
   }
   await Promise.resolve();
 };
+
+/** Before the line of the audit is begun, and so before the query is known to be right. */
+async function nameTarget(request: FastifyRequest): Promise<void> {
+  const { id } = request.params as { readonly id: string };
+  const { step } = request.query as { readonly step?: unknown };
+  if (typeof step === "string" && /^\d{1,7}$/.test(step)) request.auditTarget = `${id} step ${step}`;
+  await Promise.resolve();
+}
 
 interface ShownBody {
   readonly connection: string;

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
+import type { FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
 import { rowOfMessage } from "../engine/message-lookup.js";
 import { notTaken } from "../engine/replay.js";
@@ -13,6 +14,7 @@ import {
   givenBody,
   messageId,
   onlyTo,
+  outboundName,
   wrongField,
 } from "./message-answers.js";
 import { changeGraph, charsetOfConnection, partOfGraph } from "./running-graph.js";
@@ -75,7 +77,7 @@ export const messageSendRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; li
     {
       config,
       bodyLimit,
-      preValidation: withoutBodyIsEmpty,
+      preValidation: [withoutBodyIsEmpty, nameTarget],
       schema: {
         tags,
         summary: "Takes a message in again, as it came or edited: through the router and handlers as they are now",
@@ -92,7 +94,6 @@ export const messageSendRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; li
     async (request, reply) => {
       const { id } = request.params;
       const { to = "all", body, encoding } = request.body;
-      request.auditTarget = `${id} to ${to}${body === undefined ? "" : ", edited"}`;
       if (body === undefined && encoding !== undefined) throw wrongField("body", "is missing: encoding speaks of it");
       const replaying = partOfGraph(node, "replaying");
       const edited = body === undefined ? undefined : await editedBody(id, body, encoding);
@@ -109,3 +110,12 @@ export const messageSendRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; li
   }
   await Promise.resolve();
 };
+
+/** Before the line of the audit is begun, and so before anything of the request is known to be right. */
+async function nameTarget(request: FastifyRequest): Promise<void> {
+  const { id } = request.params as { readonly id: string };
+  const { to = "all", body } = (request.body ?? {}) as { readonly to?: unknown; readonly body?: unknown };
+  const isName = typeof to === "string" && outboundName.test(to);
+  request.auditTarget = `${id} to ${isName ? to : "?"}${body === undefined ? "" : ", edited"}`;
+  await Promise.resolve();
+}
