@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DrainingError, HoldfastError } from "../../errors.js";
+import { DrainingError, HoldfastError, NotLeaderError } from "../../errors.js";
 import type { LeaseAnswer } from "../../store/job-orders.js";
 import type { ForsakenLease, OrderAnswer, PendingOrder, WorkerBook } from "../../store/worker-contract.js";
 import { TestClock } from "../../testing.js";
@@ -143,6 +143,48 @@ describe("the leader's desk for workers", () => {
     await clock.advance(5_000);
     expect(answered).toEqual([]);
     expect([...rows.keys()]).toEqual(["1", "2"]);
+    expect(leases).toHaveLength(1);
+    desk.end();
+  });
+
+  it("takes up again what a worker waits for that seemed dead for a moment", async () => {
+    const { clock, desk, put, rows, leases, answered } = scene();
+    put("1", wish);
+    void desk.run();
+    await clock.advance(0);
+    rows.delete("1");
+    await clock.advance(1_000);
+    expect(leases[0]?.signal.aborted).toBe(true);
+    put("1", wish);
+    await clock.advance(1_000);
+    expect(leases.map((lease) => lease.wish.leaseId)).toEqual(["1", "1"]);
+    leases[1]?.resolve({ kind: "none" });
+    await clock.advance(0);
+    expect(kinds(answered)).toEqual([["1", "done"]]);
+    desk.end();
+  });
+
+  it("tries again what it could not take while it was not sure that it leads", async () => {
+    const { clock, desk, put, leases, answered } = scene();
+    put("1", wish);
+    void desk.run();
+    await clock.advance(0);
+    leases[0]?.reject(new NotLeaderError("Not now."));
+    await clock.advance(1_000);
+    expect(leases).toHaveLength(2);
+    leases[1]?.resolve({ kind: "none" });
+    await clock.advance(0);
+    expect(kinds(answered)).toEqual([["1", "done"]]);
+    desk.end();
+  });
+
+  it("never takes up again what was given back", async () => {
+    const { clock, desk, put, leases } = scene();
+    put("1", wish);
+    void desk.run();
+    await clock.advance(0);
+    put("2", { kind: "give_back", agent: "node:b", leaseId: "1" });
+    await clock.advance(5_000);
     expect(leases).toHaveLength(1);
     desk.end();
   });

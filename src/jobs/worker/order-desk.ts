@@ -90,11 +90,11 @@ export class OrderDesk {
     const pending = await book.pending(before, nodeTimeoutMs);
     if (this.over.signal.aborted) return;
     const there = new Set(pending.map(({ id }) => id));
-    // Withdrawn, or its process lives no more.
+    // Withdrawn, or its process lives no more; one that only seemed so is taken up again by a later look.
     for (const id of before) if (!there.has(id)) this.taken.get(id)?.abort();
-    for (const order of pending) {
-      if (!this.taken.has(order.id) && !this.settled.has(order.id)) this.take(order);
-    }
+    // What was under way when this look began came without its body.
+    const known = new Set(before);
+    for (const order of pending) if (!known.has(order.id) && !this.settled.has(order.id)) this.take(order);
   }
 
   private take(pending: PendingOrder): void {
@@ -107,7 +107,10 @@ export class OrderDesk {
     const called = new AbortController();
     this.taken.set(id, called);
     // Whoever gives a lease back waits for it no more.
-    if (order.kind === "give_back") this.taken.get(order.leaseId)?.abort();
+    if (order.kind === "give_back") {
+      this.taken.get(order.leaseId)?.abort();
+      this.settle(order.leaseId);
+    }
     if (order.kind === "heartbeat" && order.registers) this.membersChanged();
     this.carryOut(pending, order, called.signal).catch((error: unknown) => {
       this.parts.trouble("cannot carry out what a worker asks", error);
@@ -118,9 +121,10 @@ export class OrderDesk {
   private async carryOut({ id, nodeId }: PendingOrder, order: WorkerOrder, signal: AbortSignal): Promise<void> {
     const { jobs } = this.parts;
     const answer = await carryOut(jobs, order, { id, signal, isLastResort: nodeId === this.parts.nodeId });
-    // Nobody waits for it; or the leader goes, and leaves it to the next: the row stays as it is.
-    if (signal.aborted || (answer.kind === "refused" && isPassing(answer.code))) return this.settle(id);
-    this.answer(id, answer);
+    if (answer.kind === "refused" && answer.code === "DRAINING") return this.settle(id); // The row is the next leader's.
+    // Whatever is still in the book at a later look is tried again: by then its process may live, or this leader be sure of itself.
+    if (signal.aborted || (answer.kind === "refused" && isPassing(answer.code))) this.taken.delete(id);
+    else this.answer(id, answer);
   }
 
   private settle(id: string): void {
