@@ -43,7 +43,7 @@ export async function buryDeparted(fence: FenceToken, { book, lanes, graph, log 
 }
 
 /** Why nobody works on this lane any more; null where somebody does. */
-export function departure({ inbounds, handlers, outbounds }: Graph, stage: string, lane: string): string | null {
+function departure({ inbounds, handlers, outbounds }: Graph, stage: string, lane: string): string | null {
   const connection = connectionOf(lane);
   switch (stage) {
     case stages.ingress:

@@ -56,7 +56,7 @@ export interface EngineParts {
 export type Accept = (arrival: Arrival, ack: (receipt: Receipt) => Buffer | null) => Promise<Receipt>;
 
 /** The largest message that is kept; each connection may take less. */
-export const maxBodyBytes = 64 * 1_048_576;
+const maxBodyBytes = 64 * 1_048_576;
 /** More lanes than any graph has: none waits for a slot behind another that hangs. */
 const lanesAtOnce = 4_096;
 /** A delivery has bounds of its own, and a step of the graph takes no time at all. */

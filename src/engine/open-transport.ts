@@ -94,5 +94,5 @@ export function openDestination(
 /** It was found sound when the folder was loaded; what has changed outside since, like a file that is gone, is told here. */
 function sound<Settings>(checked: Checked<Settings>): Settings {
   if (Array.isArray(checked)) throw new HoldfastError("BAD_SETTINGS", checked.join(" "));
-  return checked as Settings;
+  return checked;
 }

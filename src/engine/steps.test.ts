@@ -154,12 +154,12 @@ describe("a handler", () => {
       name: "to-lab",
       outbounds: ["lab"],
       references: ["wards"],
-      handle: (_, { reference }) => [send("lab", String(reference("wards").get("a")?.name))],
+      handle: (_, { reference }) => [send("lab", JSON.stringify(reference("wards").get("a")?.name))],
     });
     const parts = partsOf([outbound, handler], { wards: [{ name: "North" }] });
     expect(() => handle(message, parts)).toThrow(expect.not.objectContaining({ retry: false }));
     await (parts.references as ReferenceSets).follow(new Set(["wards"]));
-    expect(handle(message, parts).produced.map((one) => one.body.toString())).toEqual(["North"]);
+    expect(handle(message, parts).produced.map((one) => one.body.toString())).toEqual(['"North"']);
   });
 
   it("of an outbound with keys gives each key a lane", () => {

@@ -111,7 +111,7 @@ function run<Result>(who: string, { placeOf }: StepParts, work: () => Result): R
 }
 
 /** How many lanes the keys of an outbound share. */
-export function lanesOf({ lane, lanes }: OutboundDefinition): number {
+function lanesOf({ lane, lanes }: OutboundDefinition): number {
   return lane === undefined ? (lanes ?? 1) : (lanes ?? usualLanes);
 }
 
@@ -140,7 +140,7 @@ function names(value: unknown, who: string): readonly string[] {
   throw new Hopeless(`${who} must return an array of names`);
 }
 
-function listOf<Item>(value: readonly Item[] | unknown, who: string): readonly Item[] {
+function listOf<Item>(value: unknown, who: string): readonly Item[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value as readonly Item[];
   if (value instanceof Promise) throw new Hopeless(`${who} is asynchronous: it must return its result at once`);

@@ -62,7 +62,7 @@ it("what handlers keep is committed in the order in which they ended, also where
   const commits: (readonly string[])[] = [];
   const book: Pick<QueueBook, "settle"> = {
     settle: async (_fence, settlements, _produced, journal) => {
-      const kept = (journal?.state ?? []).map(({ value }) => String(value));
+      const kept = (journal?.state ?? []).map(({ value }) => JSON.stringify(value));
       commits.push([...settlements.map(({ lane }) => `lane ${lane}`), ...kept]);
       return await Promise.resolve([]);
     },

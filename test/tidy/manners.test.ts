@@ -7,7 +7,7 @@ const violations = (text: string): readonly string[] => mannerViolations({ path:
 describe("the tests", () => {
   it("leave nothing out and do not sleep", () => {
     expect(repositoryScripts().flatMap(mannerViolations)).toEqual([]);
-  });
+  }, 60_000);
 
   it.each([
     ["it.only('a', () => {});", "it.only"],
