@@ -38,10 +38,18 @@ export function isReadySubmission(order: JobOrder): order is Submission {
   return order.kind === "submit" && order.runAt === null;
 }
 
-/** The jobs that came in with these orders and that nobody has taken yet. An order that was refused has no answer. */
+/** A job whose id was made for this very order is there only because it was carried out before, and the answer was lost. */
+export function asMade(order: Submission | undefined, answer: SubmissionAnswer): SubmissionAnswer {
+  return order?.hasNewId === true && answer.jobId === order.jobId ? { ...answer, kind: "created" } : answer;
+}
+
+/**
+ * The jobs that came in with these orders and that nobody has taken yet. An order that was refused has no answer; one that had
+ * to be sent twice may find the job that it made itself.
+ */
 export function leftOver(orders: readonly JobOrder[], answers: readonly (JobAnswer | null)[]): readonly Submission[] {
   const created = orders.filter(
-    (order, index): order is Submission => answers[index]?.kind === "created" && isReadySubmission(order),
+    (order, index): order is Submission => isReadySubmission(order) && isQueued(answers[index] ?? null),
   );
   if (created.length === 0) return created;
   const gone = new Set<string>();
@@ -49,6 +57,10 @@ export function leftOver(orders: readonly JobOrder[], answers: readonly (JobAnsw
     if (answer?.kind === "leased") for (const { jobId } of answer.tasks) gone.add(jobId);
   }
   return created.filter(({ jobId }) => !gone.has(jobId));
+}
+
+function isQueued(answer: JobAnswer | null): boolean {
+  return answer?.kind === "created" || (answer?.kind === "existing" && answer.state === "queued");
 }
 
 /** Whether jobs may be ready afterwards for whoever they suit. */

@@ -7,6 +7,7 @@ import type { JobBook } from "../store/job-contract.js";
 import type { LeaseAnswer, RenewalAnswer, Result, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
 import type { Job, Json } from "./core/job.js";
 import { EventFeed } from "./event-feed.js";
+import { asMade } from "./job-call.js";
 import { JobDesk } from "./job-desk.js";
 import type { JobSettings } from "./job-settings.js";
 import { finishedJob } from "./job-wait.js";
@@ -135,7 +136,7 @@ export class Jobs {
     const { desk } = this.leading(leaderEpoch);
     const now = this.parts.clock.wall();
     const submissions = jobs.map((job) => submissionOf(job, this.settings, now));
-    const answers = await desk.carryOutAll(submissions);
+    const answers = (await desk.carryOutAll(submissions)).map((answer, index) => asMade(submissions[index], answer));
     this.parts.counts.submitted(answers.filter(({ kind }) => kind === "created").length);
     return answers;
   }
