@@ -15,6 +15,11 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
+export interface RawAnswer {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+}
+
 const usualTimeoutMs = 10_000;
 
 /** Talks to one node over HTTP. What it answers as an error comes out as the same error here. */
@@ -54,30 +59,44 @@ export class NodeClient {
     return this.ask<Answer>("DELETE", path, asked);
   }
 
-  private async ask<Answer>(method: string, path: string, { body, timeoutMs = this.timeoutMs, signal }: Asked) {
+  /** What is no JSON, such as the body of a message. Errors are told like those of `get`. */
+  async getBytes(path: string, asked: Asked = {}): Promise<RawAnswer> {
+    const { response, bytes } = await this.exchange("GET", path, asked);
+    const isNode = response.headers.has("x-holdfast-node");
+    if (!response.ok || !isNode) this.read(response, bytes.toString());
+    return { bytes, contentType: response.headers.get("content-type") ?? "" };
+  }
+
+  private async ask<Answer>(method: string, path: string, asked: Asked): Promise<Answer> {
+    const { response, bytes } = await this.exchange(method, path, asked);
+    return this.read<Answer>(response, bytes.toString());
+  }
+
+  private async exchange(
+    method: string,
+    path: string,
+    { body, timeoutMs = this.timeoutMs, signal }: Asked,
+  ): Promise<{ readonly response: Response; readonly bytes: Buffer }> {
     const limit = AbortSignal.timeout(timeoutMs);
-    let response: Response;
-    let text: string;
     try {
-      response = await fetch(`${this.url}${path}`, {
+      const response = await fetch(`${this.url}${path}`, {
         method,
         // Whoever redirects is no node, and gets no token.
         redirect: "manual",
         headers: {
-          accept: "application/json",
+          accept: "application/json, */*",
           ...(this.token === null ? {} : { authorization: `Bearer ${this.token}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
       });
-      text = await response.text();
+      return { response, bytes: Buffer.from(await response.arrayBuffer()) };
     } catch (error) {
       signal?.throwIfAborted();
       const unreached = limit.aborted ? unansweredWithin(timeoutMs) : unreachedBy(error, this.url);
       throw new UnreachedError(this.url, unreached, error);
     }
-    return this.read<Answer>(response, text);
   }
 
   private read<Answer>(response: Response, text: string): Answer {

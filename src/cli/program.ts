@@ -4,6 +4,7 @@ import type { CommandLine } from "./command-line.js";
 import { agentCommand } from "./commands/agent.js";
 import { clusterCommand } from "./commands/cluster.js";
 import { configCommand } from "./commands/config.js";
+import { connectionsCommand } from "./commands/connections.js";
 import { controllerCommand } from "./commands/controller.js";
 import { cronsCommand } from "./commands/crons.js";
 import { demoCommand } from "./commands/demo.js";
@@ -11,6 +12,7 @@ import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
 import { jobsCommand } from "./commands/jobs.js";
 import { leaderCommand } from "./commands/leader.js";
+import { messagesCommand } from "./commands/messages.js";
 import { migrateCommand } from "./commands/migrate.js";
 import { nodeCommand } from "./commands/node.js";
 import { queueCommand } from "./commands/queue.js";
@@ -33,6 +35,8 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(nodeCommand(cli))
     .addCommand(leaderCommand(cli))
     .addCommand(queueCommand(cli))
+    .addCommand(messagesCommand(cli))
+    .addCommand(connectionsCommand(cli))
     .addCommand(jobsCommand(cli))
     .addCommand(cronsCommand(cli))
     .addCommand(drillCommand(cli))

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { bodyOfText } from "../engine/body-text.js";
+import { shownStatuses } from "../engine/message-status.js";
 import { HoldfastError } from "../errors.js";
 import { exactly, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 import { momentOf } from "./job-answers.js";
@@ -14,7 +15,6 @@ type Row = Awaited<ReturnType<Book["search"]>>["items"][number];
 type Account = NonNullable<Awaited<ReturnType<Book["message"]>>>;
 type Step = Account["steps"][number];
 
-const statuses = ["received", "routed", "processed", "sent", "filtered", "unrouted", "error"] as const;
 const printable = "^[^\\x00-\\x1f\\x7f-\\x9f]{1,200}$";
 
 export const messageId = Type.String({ minLength: 1, maxLength: 64, description: "A message's id" });
@@ -28,7 +28,7 @@ export const filterFields = {
   connection: Type.Optional(connectionName),
   type: Type.Optional(Type.String({ pattern: printable, description: "ADT^A01, or all of a kind: ADT" })),
   control_id: Type.Optional(Type.String({ pattern: printable })),
-  status: Type.Optional(Type.Enum([...statuses])),
+  status: Type.Optional(Type.Enum([...shownStatuses])),
   text: Type.Optional(
     Type.String({ minLength: 1, maxLength: 500, description: "Whole words, all of them, in whatever order" }),
   ),
@@ -120,7 +120,7 @@ export const accountSchema = exactly({
 export type MessageAnswer = Static<typeof messageSchema>;
 export type AccountAnswer = Static<typeof accountSchema>;
 
-export function showMessage({ id, receivedAt, connection, type, controlId, size, replayOf, statuses: has }: Row) {
+export function showMessage({ id, receivedAt, connection, type, controlId, size, replayOf, statuses }: Row) {
   return {
     id,
     received_at: secondsOf(receivedAt),
@@ -129,7 +129,7 @@ export function showMessage({ id, receivedAt, connection, type, controlId, size,
     control_id: controlId,
     size,
     replay_of: replayOf,
-    statuses: [...has],
+    statuses: [...statuses],
   };
 }
 

@@ -11,13 +11,18 @@ import { type DatabaseOptions, withDatabaseOptions } from "../database-options.j
 import { graphColumns, graphRows } from "../graph-table.js";
 import { lookOf, printJson, printLines } from "../print.js";
 import { type Column, renderTable } from "../table.js";
+import { reloadCommand, versionCommand } from "./reload-config.js";
 
 interface CheckOptions extends DatabaseOptions {
   readonly json?: boolean;
 }
 
 export function configCommand(cli: CommandLine): Command {
-  return new Command("config").description("the settings, and the message graph").addCommand(checkCommand(cli));
+  return new Command("config")
+    .description("the settings, and the message graph")
+    .addCommand(checkCommand(cli))
+    .addCommand(reloadCommand(cli))
+    .addCommand(versionCommand(cli));
 }
 
 function checkCommand(cli: CommandLine): Command {

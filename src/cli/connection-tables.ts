@@ -1,0 +1,28 @@
+import type { ConnectionAnswer } from "../server/connection-routes.js";
+import type { TimedLook } from "./cluster-tables.js";
+import { formatAgo } from "./elapsed.js";
+import type { Tone } from "./paint.js";
+import { type Column, renderTable } from "./table.js";
+
+const stateTones: Readonly<Record<ConnectionAnswer["state"], Tone>> = {
+  running: "good",
+  starting: "warning",
+  stopped: "warning",
+  failed: "bad",
+};
+
+export function renderConnections(connections: readonly ConnectionAnswer[], look: TimedLook): readonly string[] {
+  const { now, ...rest } = look;
+  const columns: readonly Column<ConnectionAnswer>[] = [
+    { title: "connection", cell: (one) => one.name, tone: () => "strong" },
+    { title: "direction", cell: (one) => one.direction, whole: true },
+    { title: "transport", cell: (one) => one.transport, whole: true, spare: true },
+    { title: "state", cell: (one) => one.state, tone: (one) => stateTones[one.state], whole: true },
+    { title: "open", cell: (one) => String(one.connections), align: "right", whole: true },
+    { title: "waiting", cell: (one) => String(one.waiting), align: "right", whole: true },
+    { title: "errors", cell: (one) => (one.errors === null ? "-" : String(one.errors)), align: "right", whole: true },
+    { title: "since", cell: (one) => formatAgo(one.since, now), whole: true, spare: true },
+    { title: "reason", cell: (one) => one.reason ?? "-" },
+  ];
+  return renderTable(columns, connections, rest);
+}
