@@ -1,7 +1,7 @@
 import pg from "pg";
 import { HoldfastError } from "../../errors.js";
 import { answered } from "./answered.js";
-import { commitError, type FencedBy, nextStamp, rollback, rolledBack } from "./fence.js";
+import { beginOwn, commitError, type FencedBy, nextStamp, rollback, rolledBack } from "./fence.js";
 import { toHoldfastError } from "./sql-errors.js";
 
 /** Statements that need no answer from one another. Their values are in their texts, so each has to be a literal. */
@@ -36,7 +36,7 @@ export async function fencedMessage(
   const { role, epoch } = fence;
   const stamp = nextStamp(fence);
   const text = [
-    "begin isolation level read committed",
+    beginOwn,
     `set local holdfast.fence = '${stamp}'`,
     ...statements,
     `call ${quotedSchema}.assert_transaction('${role}', ${epoch}, ${key}, '${stamp}')`,
