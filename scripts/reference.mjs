@@ -214,6 +214,7 @@ function readMetrics({
   JobMetrics,
   CronMetrics,
   CompactionMetrics,
+  EngineMetrics,
   HttpMetrics,
   Registry,
 }) {
@@ -225,6 +226,7 @@ function readMetrics({
   new JobMetrics(registry, prefix, async () => await Promise.resolve({}));
   new CronMetrics(registry, prefix);
   new CompactionMetrics(registry, prefix);
+  new EngineMetrics(registry, prefix);
   const http = new HttpMetrics(registry, prefix);
   const metrics = registry.getMetricsAsArray();
   http.remove(); // It watches the event loop.
@@ -259,7 +261,7 @@ function renderMetrics(metrics) {
 
 In the registry that \`createNode\` is given, or in \`node.registry\`. The prefix is the setting \`metrics.prefix\`. Every series of a
 role exists at 0 from \`node.role(name)\` on, and of a queue from \`createQueue\` on: its leader says what is, the others say 0. Those
-of HTTP are there while a server is.
+of a connection are there while it is in the configuration that the node runs, and those of HTTP while a server is.
 
 ${table(["name", "kind", "labels", "meaning"], rows)}
 
@@ -314,6 +316,7 @@ async function writeReference() {
     ...(await load("telemetry/cron-metrics.js")),
     ...(await load("telemetry/job-metrics.js")),
     ...(await load("telemetry/compaction-metrics.js")),
+    ...(await load("telemetry/engine-metrics.js")),
     ...(await load("telemetry/http-metrics.js")),
     Registry: (await import("prom-client")).Registry,
   };

@@ -14,6 +14,7 @@ import { errorCodes } from "../../src/errors.js";
 import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
 import { CompactionMetrics } from "../../src/telemetry/compaction-metrics.js";
 import { CronMetrics } from "../../src/telemetry/cron-metrics.js";
+import { EngineMetrics } from "../../src/telemetry/engine-metrics.js";
 import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
 import { JobMetrics } from "../../src/telemetry/job-metrics.js";
 import { ElectionMetrics } from "../../src/telemetry/metrics.js";
@@ -27,7 +28,7 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const ofWork = { QueueMetrics, JobMetrics, CronMetrics, CompactionMetrics };
+const ofWork = { QueueMetrics, JobMetrics, CronMetrics, CompactionMetrics, EngineMetrics };
 const metrics = { ElectionMetrics, ClusterMetrics, ...ofWork, HttpMetrics, Registry };
 const program = createProgram(new FakeCommandLine());
 const modules = { settings, errorsSource, metrics, program };
