@@ -43,6 +43,8 @@ create table :"schema".jobs (
   job_id text collate "C" not null unique,
   demand integer not null,
   priority smallint not null,
+  -- How many processes in a row have ended while they worked on it.
+  crashes smallint not null default 0,
   -- Queued, and nothing to wait for.
   ready boolean not null default true,
   -- Failed or dead.
@@ -314,7 +316,7 @@ begin
           and :"schema".pause_after(j.attempts, x.first_ms, x.cap_ms, x.jitter) > 0
         then :"schema".after_ms(v_now, :"schema".pause_after(j.attempts, x.first_ms, x.cap_ms, x.jitter))
       end,
-      reported_epoch = x.job_epoch, reported_success = x.success,
+      reported_epoch = x.job_epoch, reported_success = x.success, crashes = 0,
       run_until = null, leader_epoch = p_epoch, updated_at = v_now, result = x.result::json, error = x.error
     from told x
     where j.job_id = x.job_id and j.state = 'leased' and j.job_epoch = x.job_epoch and j.lease_id = x.lease_id
@@ -369,8 +371,10 @@ end
 $$;
 
 -- Ends attempts that nobody reported on, of jobs that are leased under this lease: `returned` costs no attempt, `lost` does,
--- `cancelled` is for good. Answers with an object for each.
-create function :"schema".end_attempts(p_jobs bigint[], p_how text, p_error text, p_epoch bigint, p_lease_id text) returns json
+-- `cancelled` is for good. With p_most_crashes the process that had them is gone, which is counted: a job that so many in a row
+-- did not survive is dead, or it would fell one after the other. Answers with an object for each.
+create function :"schema".end_attempts(
+  p_jobs bigint[], p_how text, p_error text, p_epoch bigint, p_lease_id text, p_most_crashes integer default null) returns json
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_last bigint := :"schema".lock_events();
@@ -380,14 +384,20 @@ begin
   with held as (
     select j.n, j.agent, case
       when p_how = 'cancelled' then 'cancelled'
-      when p_how = 'lost' and j.attempts >= j.max_attempts then 'dead' else 'queued'
+      when p_how = 'lost' and j.attempts >= j.max_attempts then 'dead'
+      when j.crashes + 1 >= p_most_crashes then 'dead' else 'queued'
     end as state
     from unnest(p_jobs) x(n) join :"schema".jobs j using (n) where j.state = 'leased' and j.lease_id = p_lease_id
   ), moved as (
     update :"schema".jobs j set
       state = h.state, ready = h.state = 'queued', buried = h.state = 'dead',
-      attempts = j.attempts - (p_how = 'returned')::integer,
-      error = coalesce(p_error, j.error), run_until = null, leader_epoch = p_epoch, updated_at = v_now
+      attempts = j.attempts - (p_how = 'returned')::integer, crashes = j.crashes + (p_most_crashes is not null)::integer,
+      error = case
+        when h.state = 'dead' and p_most_crashes is not null
+        then format('%s nodes in a row died, or fell silent, while they worked on it', p_most_crashes)
+        else coalesce(p_error, j.error)
+      end,
+      run_until = null, leader_epoch = p_epoch, updated_at = v_now
     from held h where j.n = h.n
     returning j.n, j.job_id, j.op, j.namespace, j.state, j.job_epoch, h.agent
   ), events as (
@@ -462,7 +472,7 @@ declare
   v_given jsonb;
   v_answers jsonb[] := '{}';
 begin
-  for v_order in select * from json_to_recordset(p_orders) x(agent text, lease_id text, job_ids text[]) loop
+  for v_order in select * from json_to_recordset(p_orders) x(agent text, lease_id text, job_ids text[], most_crashes integer) loop
     v_given := '[]';
     for v_lease in
       select l.lease_id, array_agg(j.n) as jobs
@@ -471,7 +481,8 @@ begin
         and (v_order.job_ids is null or j.job_id = any (v_order.job_ids))
       group by l.lease_id order by l.lease_id
     loop
-      v_given := v_given || :"schema".end_attempts(v_lease.jobs, 'returned', null, p_epoch, v_lease.lease_id)::jsonb;
+      v_given := v_given || :"schema".end_attempts(
+        v_lease.jobs, 'returned', null, p_epoch, v_lease.lease_id, v_order.most_crashes)::jsonb;
     end loop;
     v_answers := v_answers || v_given;
   end loop;
@@ -535,7 +546,7 @@ declare
 begin
   update :"schema".jobs set
     state = p_state, ready = v_queued, buried = false, waits_until = null,
-    attempts = case when v_queued then 0 else attempts end,
+    attempts = case when v_queued then 0 else attempts end, crashes = 0,
     leader_epoch = p_epoch, updated_at = clock_timestamp()
   where n = p_job.n;
   perform :"schema".tell(

@@ -49,6 +49,20 @@ describe("the jobs of a node", () => {
     });
   });
 
+  it("cost five processes in a row at the most: what fells each that works on it is dead", async () => {
+    const scene = await led();
+    const { jobs, settled } = scene;
+    const { leaseId } = await leased(scene);
+    expect(await settled(jobs.forsake("agent-1", leaseId))).toEqual(["job"]);
+    for (let process = 2; process <= 5; process += 1) {
+      expect(await jobs.book.job("job")).toMatchObject({ state: "queued", attempts: 0 });
+      const lease = await settled(jobs.lease(wish, 0, never()));
+      if (lease.kind === "leased") await settled(jobs.forsake("agent-1", lease.leaseId));
+    }
+    const error = "5 nodes in a row died, or fell silent, while they worked on it";
+    expect(await jobs.book.job("job")).toMatchObject({ state: "dead", jobEpoch: 5, error });
+  });
+
   it("are tried again after a pause, and not where no attempt would help", async () => {
     const scene = await led();
     const { jobs, settled, clock } = scene;

@@ -6,6 +6,7 @@ import { pause } from "../lifecycle/pause.js";
 import type { JobBook } from "../store/job-contract.js";
 import type { LeaseAnswer, RenewalAnswer, Result, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
 import type { Job, Json } from "./core/job.js";
+import { mostCrashes } from "./core/job-rules.js";
 import { EventFeed } from "./event-feed.js";
 import { asMade } from "./job-call.js";
 import { JobDesk } from "./job-desk.js";
@@ -177,6 +178,12 @@ export class Jobs {
   async giveBack(agent: string, leaseId: string | null, jobIds: readonly string[] | null): Promise<readonly string[]> {
     const { desk } = this.leading();
     return (await desk.carryOut({ kind: "give_back", agent, leaseId, jobIds })).jobIds;
+  }
+
+  /** The process that had these is gone: they go to others, unless too many went in a row that worked on them. */
+  async forsake(agent: string, leaseId: string): Promise<readonly string[]> {
+    const { desk } = this.leading();
+    return (await desk.carryOut({ kind: "give_back", agent, leaseId, jobIds: null, mostCrashes })).jobIds;
   }
 
   async cancel(jobId: string) {

@@ -158,6 +158,8 @@ export interface GiveBack {
   readonly leaseId: string | null;
   /** Only these; null: all. */
   readonly jobIds: readonly string[] | null;
+  /** The process that had them is gone: a job that so many in a row did not survive is dead. */
+  readonly mostCrashes?: number;
 }
 
 export interface GiveBackAnswer {

@@ -191,7 +191,12 @@ export class JobSide {
         return { kind: "renew", ...this.holderOf(act), ttlMs: 200_000, progress };
       }
       case "give_back":
-        return { kind: "give_back", ...this.holderOf(act), jobIds: act.job > 3 ? null : [this.nameOf(act.job)] };
+        return {
+          kind: "give_back",
+          ...this.holderOf(act),
+          jobIds: act.job > 3 ? null : [this.nameOf(act.job)],
+          ...(act.job % 2 === 0 ? {} : { mostCrashes: 2 }),
+        };
       case "cancel":
       case "redrive":
         return { kind: act.kind, jobId: this.nameOf(act.job) };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { JobOrder } from "../../src/store/job-orders.js";
 import { memoryHarness, postgresHarness, type StoreHarness } from "./harness.js";
 import {
   eventsOf,
@@ -112,6 +113,30 @@ describe.each([
       expect(await leader.book.job("one")).toMatchObject({ state: "queued", attempts: 0, jobEpoch: 1, agent: null });
       expect(await leader.report("one", 1)).toEqual({ kind: "stale", expected: 2 });
       expect(await leader.take("l4")).toMatchObject([{ jobId: "one", jobEpoch: 2, attempt: 1 }, { jobId: "two" }]);
+    });
+
+    it("is dead where as many processes in a row have ended with it as it may cost, until it is redriven", async () => {
+      const crash = giveBack({ jobIds: ["one"], mostCrashes: 3 });
+      const takenAnd = async (leaseId: string, end: JobOrder): Promise<void> => {
+        expect(await leader.takeIds(leaseId, { maxTasks: 1 })).toEqual(["one"]);
+        await leader.do(end);
+      };
+      await leader.do(crash);
+      // A result in between: it is not the job that ends its processes.
+      await takenAnd("l4", result("one", 2, { leaseId: "l4", outcome: failed() }));
+      await harness.advance(20_000);
+      await leader.ripen();
+      for (const leaseId of ["l5", "l6"]) await takenAnd(leaseId, crash);
+      await takenAnd("l7", giveBack({ jobIds: ["one"] }));
+      expect(await leader.book.job("one")).toMatchObject({ state: "queued", attempts: 1 });
+      await takenAnd("l8", crash);
+      const error = "3 nodes in a row died, or fell silent, while they worked on it";
+      expect(await leader.book.job("one")).toMatchObject({ state: "dead", attempts: 1, error });
+      expect((await leader.book.standing()).counts).toMatchObject({ dead: 1 });
+      expect((await eventsOf(leader.book)).at(-1)).toBe("job.dead one ann");
+      await leader.do({ kind: "redrive", jobId: "one" });
+      await takenAnd("l9", crash);
+      expect(await leader.book.job("one")).toMatchObject({ state: "queued", attempts: 0 });
     });
 
     it("is one of those named, of its agent's alone", async () => {

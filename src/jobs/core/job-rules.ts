@@ -37,6 +37,14 @@ export function afterLoss({ attempts, maxAttempts }: Tries): JobState {
   return attempts >= maxAttempts ? "dead" : "queued";
 }
 
+/** So many nodes may die with the same job before it is it that is suspected. */
+export const mostCrashes = 5;
+
+/** The process that worked on it is gone. That costs no attempt, but a job must not fell one process after the other. */
+export function afterCrash(crashesInARow: number, most: number): JobState {
+  return crashesInARow >= most ? "dead" : "queued";
+}
+
 /** What is known of a job when a result for it comes. */
 export interface Held {
   readonly state: JobState;

@@ -4,7 +4,7 @@ import type { Jobs } from "../jobs.js";
 import type { OrderAnswers, WorkerAnswer, WorkerOrder } from "./worker-order.js";
 
 /** What carries out what workers ask: the jobs of a node that leads. */
-export interface OrderTaker extends Pick<Jobs, "heartbeat" | "lease" | "renew" | "report" | "giveBack"> {
+export interface OrderTaker extends Pick<Jobs, "heartbeat" | "lease" | "renew" | "report" | "giveBack" | "forsake"> {
   readonly settings: Pick<JobSettings, "leaseTtlMs">;
 }
 

@@ -63,6 +63,10 @@ function scene() {
       done.push(`gave back ${agent} ${leaseId}`);
       return await Promise.resolve(["job"]);
     },
+    forsake: async (agent, leaseId) => {
+      done.push(`took ${leaseId} from ${agent}`);
+      return await Promise.resolve(["job"]);
+    },
   };
   const desk = new OrderDesk({
     book,
@@ -212,12 +216,12 @@ describe("the leader's desk for workers", () => {
     forsaken.push({ agent: "node:x", leaseId: "worker:x:1" });
     void desk.run();
     await clock.advance(0);
-    expect(done).toEqual(["looked for the dead", "gave back node:x worker:x:1", "node:x lost 1"]);
+    expect(done).toEqual(["looked for the dead", "took worker:x:1 from node:x", "node:x lost 1"]);
     done.length = 0;
     forsaken.push({ agent: "node:y", leaseId: "worker:y:1" });
     desk.membersChanged();
     await clock.advance(0);
-    expect(done).toContain("gave back node:y worker:y:1");
+    expect(done).toContain("took worker:y:1 from node:y");
     done.length = 0;
     put("1", { kind: "heartbeat", agent: "node:b", namespace: "default", capabilities: [], tasks: 0, registers: true });
     desk.hear();

@@ -168,7 +168,7 @@ export class OrderDesk {
     const { book, jobs, nodeTimeoutMs, gaveBack } = this.parts;
     for (const { agent, leaseId } of await book.forsaken(nodeTimeoutMs)) {
       if (this.over.signal.aborted) return;
-      const jobIds = await jobs.giveBack(agent, leaseId, null);
+      const jobIds = await jobs.forsake(agent, leaseId);
       if (jobIds.length > 0) gaveBack(agent, jobIds.length);
     }
   }

@@ -167,7 +167,7 @@ export class MemoryJobBook implements JobBook {
 }
 
 function seen(job: MemoryJob): Job {
-  const { runUntil: _until, reportedEpoch: _epoch, reportedSuccess: _success, ...rest } = job;
+  const { runUntil: _until, reportedEpoch: _epoch, reportedSuccess: _success, crashes: _crashes, ...rest } = job;
   const held = {
     leaseId: job.state === "leased" ? job.leaseId : null,
     agent: job.state === "queued" ? null : job.agent,

@@ -1,5 +1,5 @@
 import { isRedrivable, type Json, suits } from "../../jobs/core/job.js";
-import { afterResult, judgeReport } from "../../jobs/core/job-rules.js";
+import { afterCrash, afterResult, judgeReport } from "../../jobs/core/job-rules.js";
 import type {
   Cancellation,
   CancellationAnswer,
@@ -73,6 +73,7 @@ function report(tables: MemoryJobTables, { jobId, outcome, ...told }: Result, ep
   tables.move(job, state, epoch, {
     waitsUntil: waitMs > 0 ? tables.now() + waitMs : null,
     reportedEpoch: told.jobEpoch,
+    crashes: 0,
     reportedSuccess: success,
     result: outcome.kind === "succeeded" ? copyOf(outcome.result) : null,
     error: outcome.kind === "succeeded" ? null : outcome.error,
@@ -94,16 +95,24 @@ function renew(tables: MemoryJobTables, order: Renewal, epoch: bigint): RenewalA
   return { kind: "renewed", expiresAt: lease.leasedUntil, jobIds: held.map(({ jobId }) => jobId) };
 }
 
-function giveBack(tables: MemoryJobTables, { agent, leaseId, jobIds }: GiveBack, epoch: bigint): GiveBackAnswer {
+function giveBack(tables: MemoryJobTables, order: GiveBack, epoch: bigint): GiveBackAnswer {
+  const { agent, leaseId, jobIds, mostCrashes = null } = order;
   const leases = [...tables.leases.values()]
     .filter((lease) => lease.agent === agent && (leaseId ?? lease.leaseId) === lease.leaseId)
     .sort((one, other) => (one.leaseId < other.leaseId ? -1 : 1));
   const given = leases
     .flatMap((lease) => tables.heldUnder(lease.leaseId))
     .filter(({ jobId }) => jobIds === null || jobIds.includes(jobId));
-  for (const job of given) tables.move(job, "queued", epoch, { attempts: job.attempts - 1 });
+  for (const job of given) {
+    const crashes = job.crashes + (mostCrashes === null ? 0 : 1);
+    const state = mostCrashes === null ? "queued" : afterCrash(crashes, mostCrashes);
+    const error = state === "dead" ? `${crashes} ${crashReason}` : job.error;
+    tables.move(job, state, epoch, { attempts: job.attempts - 1, crashes, error });
+  }
   return { kind: "given_back", jobIds: given.map(({ jobId }) => jobId) };
 }
+
+const crashReason = "nodes in a row died, or fell silent, while they worked on it";
 
 function cancel(tables: MemoryJobTables, { jobId }: Cancellation, epoch: bigint): CancellationAnswer {
   const job = tables.jobs.get(jobId);
@@ -116,7 +125,7 @@ function redrive(tables: MemoryJobTables, { jobId }: Redrive, epoch: bigint): Re
   const job = tables.jobs.get(jobId);
   if (job === undefined) return { kind: "unknown" };
   if (!isRedrivable(job.state)) return { kind: "unneeded", state: job.state };
-  tables.move(job, "queued", epoch, { attempts: 0 });
+  tables.move(job, "queued", epoch, { attempts: 0, crashes: 0 });
   return { kind: "redriven" };
 }
 
@@ -150,6 +159,7 @@ function submit(tables: MemoryJobTables, order: Submission, epoch: bigint): Subm
     updatedAt: now,
     runUntil: null,
     reportedEpoch: 0,
+    crashes: 0,
     reportedSuccess: null,
   };
   tables.jobs.set(job.jobId, job);

@@ -7,6 +7,7 @@ import type { StoredEvent } from "../job-contract.js";
 export type MemoryJob = { -readonly [Field in keyof Job]: Job[Field] } & {
   runUntil: number | null;
   reportedEpoch: number;
+  crashes: number;
   reportedSuccess: boolean | null;
 };
 

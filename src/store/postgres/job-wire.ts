@@ -113,6 +113,7 @@ function recordOf(order: Told, demands: Demands): unknown {
         agent: storable(order.agent),
         lease_id: order.leaseId === null ? null : storable(order.leaseId),
         job_ids: order.jobIds?.map(storable) ?? null,
+        most_crashes: order.mostCrashes,
       };
     case "heartbeat":
       return {
