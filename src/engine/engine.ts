@@ -195,7 +195,7 @@ export class Engine {
       await Promise.race([term.connections.run(), ended(signal)]);
       this.parts.node.log.info({ role: engineRole, epoch: Number(term.epoch) }, "the graph runs here");
       await ended(signal);
-      await Promise.all([upkeep, building]);
+      await Promise.all([this.tearDown(), upkeep, building]);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
@@ -226,7 +226,7 @@ export class Engine {
       const buried = await buryDeparted(fence, { book, lanes, graph: () => this.graph, log: node.log });
       await this.state.reload();
       await term?.connections.read(fence);
-      await references.begin(fence, this.graph, this.sets);
+      await references.begin(fence, this.graph, this.sets, signal);
       return buried > 0;
     });
   }

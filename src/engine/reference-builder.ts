@@ -10,6 +10,7 @@ import type { EngineBook, ReferenceRow } from "../store/engine-contract.js";
 import type { FenceToken } from "../store/fence-token.js";
 import type { ReferenceDefinition, ReferenceOrigin } from "./definition.js";
 import type { Graph } from "./graph.js";
+import { inSlices } from "./in-slices.js";
 import type { ReferenceSets } from "./reference-sets.js";
 
 /** The rows of an origin as they are there, in their order. Rejects with a HoldfastError that says what is wrong. */
@@ -31,87 +32,118 @@ const lookMs = 1_000;
 const firstBuildMs = 5_000;
 const readMs = 60_000;
 
-/** Builds reference sets on the leader: read anew from where they come from, and published as a whole if they have changed. */
+/** What is known of the last build, or of the one that is under way. */
+interface Build {
+  readonly of: ReferenceDefinition;
+  readonly beganAt: number;
+  isUnderWay: boolean;
+}
+
+/** The leadership that builds: what it reads is published under its fence or not at all. */
+interface Term {
+  readonly fence: FenceToken;
+  readonly sets: ReferenceSets;
+  readonly signal: AbortSignal;
+  readonly builds: Map<string, Build>;
+  /** Of the sets that are published. */
+  readonly hashes: Map<string, string>;
+}
+
+/**
+ * Builds reference sets on the leader: read anew from where they come from, and published as a whole if they have changed. Each
+ * by itself: an origin that hangs holds up no other set, and no end of leadership.
+ */
 export class ReferenceBuilder {
   private readonly parts: ReferenceBuilderParts;
-  private readonly builtAt = new Map<string, number>();
-  private fence: FenceToken | null = null;
-  private sets: ReferenceSets | null = null;
+  private term: Term | null = null;
 
   constructor(parts: ReferenceBuilderParts) {
     this.parts = parts;
   }
 
   /** A new leader has what was published; what never was is built now, if that does not take long. */
-  async begin(fence: FenceToken, graph: Graph, sets: ReferenceSets): Promise<void> {
-    this.fence = fence;
-    this.sets = sets;
-    this.builtAt.clear();
-    const wanted = new Set(graph.references.keys());
-    await sets.follow(wanted);
+  async begin(fence: FenceToken, graph: Graph, sets: ReferenceSets, signal: AbortSignal): Promise<void> {
+    const term: Term = { fence, sets, signal, builds: new Map(), hashes: new Map() };
+    this.term = term;
+    const published = await sets.follow(new Set(graph.references.keys()));
+    for (const { name, hash } of published) term.hashes.set(name, hash);
     const missing = [...graph.references.values()].filter(({ name }) => !sets.has(name));
-    const building = Promise.all(missing.map(async (reference) => await this.build(reference)));
+    const building = Promise.all(missing.map(async (reference) => await this.build(reference, term, () => graph)));
     await within(
       firstBuildMs,
       building.then(() => undefined),
     );
-    if (missing.length > 0) await sets.follow(wanted);
   }
 
-  /** Each set anew whenever its time has come, until the signal. */
+  /** Each set anew whenever its time has come, or its definition was loaded anew, until the signal. */
   async keep(graph: () => Graph, signal: AbortSignal): Promise<void> {
-    const { clock } = this.parts;
-    while (!signal.aborted) {
-      const { references } = graph();
-      const due = [...references.values()].filter((reference) => this.isDue(reference));
-      await Promise.all(due.map(async (reference) => await this.build(reference)));
-      if (due.length > 0 && !signal.aborted) await this.look(new Set(references.keys()));
-      await pause(clock, lookMs, signal);
+    const term = this.term === null ? null : { ...this.term, signal };
+    while (term !== null && !signal.aborted) {
+      for (const reference of graph().references.values()) {
+        if (this.isDue(reference, term)) void this.build(reference, term, graph);
+      }
+      await pause(this.parts.clock, lookMs, signal);
     }
   }
 
-  private isDue({ name, every = usualEvery }: ReferenceDefinition): boolean {
-    const builtAt = this.builtAt.get(name);
-    return builtAt === undefined || this.parts.clock.mono() - builtAt >= (parseDuration(every)?.ms ?? 0);
+  private isDue(reference: ReferenceDefinition, { builds }: Term): boolean {
+    const last = builds.get(reference.name);
+    if (last === undefined) return true;
+    if (last.isUnderWay) return false;
+    const everyMs = parseDuration(reference.every ?? usualEvery)?.ms ?? 0;
+    return last.of !== reference || this.parts.clock.mono() - last.beganAt >= everyMs;
   }
 
-  private async look(wanted: ReadonlySet<string>): Promise<void> {
+  /** One that cannot be built stays as it is, and is tried again when its time has come. Never rejects. */
+  private async build(reference: ReferenceDefinition, term: Term, graph: () => Graph): Promise<void> {
+    const { clock, log } = this.parts;
+    const { name } = reference;
+    const build: Build = { of: reference, beganAt: clock.mono(), isUnderWay: true };
+    term.builds.set(name, build);
     try {
-      await this.sets?.follow(wanted);
+      await this.publish(reference, term);
+      await term.sets.follow(new Set(graph().references.keys()));
     } catch (error) {
-      this.parts.log.warn({ err: error }, "the reference sets could not be read");
-    }
-  }
-
-  /** One that cannot be built stays as it is, and is tried again when its time has come. */
-  private async build(reference: ReferenceDefinition): Promise<void> {
-    const { book, read, clock, log } = this.parts;
-    const { name, from, key } = reference;
-    this.builtAt.set(name, clock.mono());
-    try {
-      const rows = keyed(name, key, await read(from, AbortSignal.timeout(readMs)));
-      const hash = createHash("sha256").update(JSON.stringify(rows)).digest("hex");
-      if (this.fence !== null) await book.publishReference(this.fence, { name, hash, rows });
-    } catch (error) {
+      if (term.signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      log.error({ reference: name, reason }, "a reference set could not be built: the old one stays");
+      const told = term.sets.has(name) ? "the old one stays" : "its messages wait for it";
+      log.error({ reference: name, reason }, `a reference set could not be built: ${told}`);
+    } finally {
+      build.isUnderWay = false;
     }
+  }
+
+  private async publish({ name, from, key }: ReferenceDefinition, term: Term): Promise<void> {
+    const { book, read } = this.parts;
+    const found = await read(from, AbortSignal.any([term.signal, AbortSignal.timeout(readMs)]));
+    const { rows, hash } = await keyed(name, key, found);
+    if (term.hashes.get(name) === hash) return;
+    await book.publishReference(term.fence, { name, hash, rows });
+    term.hashes.set(name, hash);
   }
 }
 
 /** A key that occurs twice would hide a row: the whole set is refused. */
-function keyed(name: string, key: string, rows: readonly Readonly<Record<string, Json>>[]): readonly ReferenceRow[] {
+async function keyed(
+  name: string,
+  key: string,
+  found: readonly Readonly<Record<string, Json>>[],
+): Promise<{ readonly rows: readonly ReferenceRow[]; readonly hash: string }> {
   const seen = new Set<string>();
-  return rows.map((row, index) => {
+  const rows: ReferenceRow[] = [];
+  const hash = createHash("sha256");
+  await inSlices(found, (row, index) => {
     const value = row[key];
     if (typeof value !== "string" && typeof value !== "number") {
       throw bad(name, `row ${index + 1} has no text or number under "${key}"`);
     }
-    const found = String(value);
-    if (seen.has(found)) throw bad(name, `"${found}" is the key of two rows, the second one being row ${index + 1}`);
-    seen.add(found);
-    return { key: found, value: row };
+    const text = String(value);
+    if (seen.has(text)) throw bad(name, `"${text}" is the key of two rows, the second one being row ${index + 1}`);
+    seen.add(text);
+    rows.push({ key: text, value: row });
+    hash.update(`${JSON.stringify([text, row])}\n`);
   });
+  return { rows, hash: hash.digest("hex") };
 }
 
 function bad(name: string, problem: string): HoldfastError {

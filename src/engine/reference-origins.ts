@@ -1,10 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parse } from "csv-parse/sync";
+import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import { parse } from "csv-parse";
 import { HoldfastError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
 import type { OpenOutside } from "../store/outside-contract.js";
 import type { ReferenceOrigin } from "./definition.js";
+import { inSlices } from "./in-slices.js";
 import type { ReadOrigin } from "./reference-builder.js";
 import { namedSecret } from "./transports/named-secret.js";
 
@@ -21,11 +24,11 @@ export function originsOf(folder: string, openOutside: OpenOutside): ReadOrigin 
   return async (origin, signal) => {
     switch (origin.kind) {
       case "file":
-        return rowsOf(await readFile(resolve(folder, origin.path), { encoding: "utf8", signal }), formatOf(origin));
+        return await rowsOf(await readWhole(folder, origin.path, signal), formatOf(origin));
       case "http":
-        return rowsOf(await fetched(origin, signal), formatOf(origin));
+        return await rowsOf(await fetched(origin, signal), formatOf(origin));
       case "sql":
-        return await queried(origin, openOutside);
+        return await queried(origin, openOutside, signal);
     }
   };
 }
@@ -40,41 +43,83 @@ function formatOf(origin: Exclude<ReferenceOrigin, { readonly kind: "sql" }>): F
 async function queried(
   { urlFrom, query }: Extract<ReferenceOrigin, { readonly kind: "sql" }>,
   openOutside: OpenOutside,
+  signal: AbortSignal,
 ): Promise<Rows> {
   const database = openOutside({ ...reach, url: namedSecret(urlFrom, "A reference set") });
+  const callOff = (): void => void database.close();
+  signal.addEventListener("abort", callOff, { once: true });
   try {
     const rows = await database.read(query, mostRows + 1);
     if (rows.length > mostRows) throw bad(`the query answers more than ${mostRows} rows`);
-    return rows.map((row) => Object.fromEntries([...row].map(([column, { json }]) => [column, json as Json])));
+    const found: Record<string, Json>[] = [];
+    await inSlices(rows, (row) => {
+      found.push(Object.fromEntries([...row].map(([column, { json }]) => [column, json as Json])));
+    });
+    return found;
   } finally {
+    signal.removeEventListener("abort", callOff);
     await database.close();
+  }
+}
+
+async function readWhole(folder: string, path: string, signal: AbortSignal): Promise<Buffer> {
+  try {
+    return await readFile(resolve(folder, path), { signal });
+  } catch (error) {
+    throw bad(`${path} ${reasonOf(error)}`, error);
   }
 }
 
 async function fetched(
   { url, headers = {} }: Extract<ReferenceOrigin, { readonly kind: "http" }>,
   signal: AbortSignal,
-): Promise<string> {
-  const response = await fetch(url, { headers, signal, redirect: "error" });
-  if (!response.ok) throw bad(`${new URL(url).origin} answers ${response.status}`);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > largestBytes) throw bad(`the answer has more than ${largestBytes} bytes`);
-    chunks.push(chunk);
+): Promise<Buffer> {
+  const { origin } = new URL(url);
+  try {
+    const response = await fetch(url, { headers, signal, redirect: "error" });
+    if (!response.ok) throw bad(`${origin} answers ${response.status}`);
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.byteLength;
+      if (bytes > largestBytes) throw bad(`the answer has more than ${largestBytes} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } catch (error) {
+    throw error instanceof HoldfastError ? error : bad(`${origin} ${reasonOf(error)}`, error);
   }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
-function rowsOf(text: string, format: Format): Rows {
-  return format === "csv" ? fromCsv(text) : fromJson(text);
+/** `fetch` says that it failed, and why one level deeper. */
+function reasonOf(error: unknown): string {
+  const { cause = error } = error as { readonly cause?: unknown };
+  const { code, name, message } = cause as NodeJS.ErrnoException;
+  if (name === "TimeoutError") return "took too long";
+  return `cannot be read (${code ?? message})`;
+}
+
+async function rowsOf(bytes: Buffer, format: Format): Promise<Rows> {
+  return format === "csv" ? await fromCsv(bytes) : fromJson(bytes.toString("utf8"));
+}
+
+const sliceBytes = 65_536;
+
+/** A turn of the event loop for each slice: a long file costs the leader nothing of its lease. */
+async function* slicesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += sliceBytes) {
+    yield bytes.subarray(from, from + sliceBytes);
+    await turn();
+  }
 }
 
 /** The first line names the columns. */
-function fromCsv(text: string): Rows {
+async function fromCsv(bytes: Buffer): Promise<Rows> {
+  const rows: Record<string, Json>[] = [];
+  const parser = parse({ columns: true, bom: true, skip_empty_lines: true, trim: true });
   try {
-    return parse(text, { columns: true, bom: true, skip_empty_lines: true, trim: true }) as Rows;
+    for await (const row of Readable.from(slicesOf(bytes)).pipe(parser)) rows.push(row as Record<string, Json>);
+    return rows;
   } catch (error) {
     throw bad(`it is no CSV: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -92,6 +137,6 @@ function fromJson(text: string): Rows {
   throw bad("it must be a JSON array of objects");
 }
 
-function bad(problem: string): HoldfastError {
-  return new HoldfastError("BAD_SETTINGS", `The origin cannot be read: ${problem}.`);
+function bad(problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("BAD_SETTINGS", `The origin is not usable: ${problem}.`, { cause });
 }

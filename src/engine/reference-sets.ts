@@ -1,6 +1,7 @@
 import { HoldfastError } from "../errors.js";
 import type { EngineBook, ReferenceVersion } from "../store/engine-contract.js";
 import type { ReferenceRow, ReferenceSet } from "./definition.js";
+import { inSlices } from "./in-slices.js";
 
 interface Known {
   readonly version: number;
@@ -19,6 +20,8 @@ export class NotYet extends HoldfastError {
 export class ReferenceSets {
   private readonly book: Pick<EngineBook, "referenceVersions" | "readReference">;
   private readonly known = new Map<string, Known>();
+  /** One look after the other: a slow one would switch a set back to what it was. */
+  private turn: Promise<unknown> = Promise.resolve();
 
   constructor(book: Pick<EngineBook, "referenceVersions" | "readReference">) {
     this.book = book;
@@ -26,12 +29,20 @@ export class ReferenceSets {
 
   /** Reads the sets that are new. A set is switched as a whole. */
   async follow(wanted: ReadonlySet<string>): Promise<readonly ReferenceVersion[]> {
+    const done = this.turn.then(async () => await this.look(wanted));
+    this.turn = done.catch(() => undefined);
+    return await done;
+  }
+
+  private async look(wanted: ReadonlySet<string>): Promise<readonly ReferenceVersion[]> {
     const versions = (await this.book.referenceVersions()).filter(({ name }) => wanted.has(name));
     for (const { name, version } of versions) {
       if (this.known.get(name)?.version === version) continue;
       const rows = await this.book.readReference(name, version);
       if (rows === null) continue; // Another version is there by now: the next look finds it.
-      this.known.set(name, { version, rows: new Map(rows.map(({ key, value }) => [key, value as ReferenceRow])) });
+      const byKey = new Map<string, ReferenceRow>();
+      await inSlices(rows, ({ key, value }) => byKey.set(key, value as ReferenceRow));
+      this.known.set(name, { version, rows: byKey });
     }
     for (const name of this.known.keys()) if (!wanted.has(name)) this.known.delete(name);
     return versions;

@@ -67,6 +67,50 @@ it("what was never committed is forgotten when all is read anew", async () => {
   expect(seenOf(state).get("a")).toBe(1);
 });
 
+it("a node that has only followed reads at its promotion what is new, and one that has led reads all", async () => {
+  const book = bookOf();
+  book.write("a", 1);
+  const state = new SharedState(book);
+  await state.follow();
+  book.write("b", 2);
+  await state.reload();
+  expect([seenOf(state).get("a"), seenOf(state).get("b")]).toEqual([1, 2]);
+  const draft = state.draft(["seen"]);
+  draft.namespace("seen").set("a", 2);
+  draft.commit();
+  await state.reload();
+  expect(seenOf(state).get("a")).toBe(1);
+  expect(book.readSince).toEqual([0, 1, 0]);
+});
+
+it("a look that is still under way at the promotion changes nothing that was handled since", async () => {
+  const book = bookOf();
+  book.write("a", 1);
+  const readings: (() => void)[] = [];
+  const slow = {
+    ...book,
+    readState: async (namespace: string, since: number) => {
+      const reading = await book.readState(namespace, since);
+      await new Promise<void>((resolve) => readings.push(resolve));
+      return reading;
+    },
+  };
+  const state = new SharedState(slow);
+  const looking = state.follow();
+  const promoted = state.reload();
+  await expect.poll(() => readings.length).toBe(1);
+  book.write("a", 2);
+  readings[0]?.();
+  await looking;
+  await expect.poll(() => readings.length).toBe(2);
+  readings[1]?.();
+  await promoted;
+  const draft = state.draft(["seen"]);
+  draft.namespace("seen").set("a", 3);
+  draft.commit();
+  expect(seenOf(state).get("a")).toBe(3);
+});
+
 it("what a handler does to its object afterwards changes nothing", () => {
   const state = new SharedState(bookOf());
   const draft = state.draft(["seen"]);

@@ -17,6 +17,10 @@ export class SharedState {
   private readonly book: Pick<EngineBook, "stateVersions" | "readState">;
   private readonly namespaces = new Map<string, Entries>();
   private readonly versions = new Map<string, number>();
+  /** Whether something was handled here since all was read. */
+  private isAhead = false;
+  /** One reading after the other: what a slow one brings would be older than what has been handled since. */
+  private turn: Promise<unknown> = Promise.resolve();
 
   constructor(book: Pick<EngineBook, "stateVersions" | "readState">) {
     this.book = book;
@@ -24,6 +28,25 @@ export class SharedState {
 
   /** Reads what has changed since the last time; on a standby, whenever it looks. */
   async follow(): Promise<void> {
+    await this.inTurn(async () => await this.read());
+  }
+
+  /**
+   * Forgets what was never committed: nothing is handled between this and the reading. A node that has only followed has nothing
+   * to forget, and reads what is new.
+   */
+  async reload(): Promise<void> {
+    await this.inTurn(async () => {
+      if (this.isAhead) {
+        this.namespaces.clear();
+        this.versions.clear();
+        this.isAhead = false;
+      }
+      await this.read();
+    });
+  }
+
+  private async read(): Promise<void> {
     for (const [namespace, version] of await this.book.stateVersions()) {
       const known = this.versions.get(namespace) ?? 0;
       if (version === known) continue;
@@ -37,19 +60,21 @@ export class SharedState {
     }
   }
 
-  /** Forgets what was never committed: nothing is handled between this and the reading. */
-  async reload(): Promise<void> {
-    this.namespaces.clear();
-    this.versions.clear();
-    await this.follow();
-  }
-
   /** What one message reads and writes. Of a message that fails nothing is kept. */
   draft(allowed: readonly string[]): StateDraft {
-    return new StateDraft((namespace) => {
+    const open = (namespace: string): Entries => {
       if (allowed.includes(namespace)) return this.entriesOf(namespace);
       throw new HoldfastError("INVALID_REQUEST", `The handler does not declare the state "${namespace}".`);
+    };
+    return new StateDraft(open, () => {
+      this.isAhead = true;
     });
+  }
+
+  private async inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.turn.then(work);
+    this.turn = done.catch(() => undefined);
+    await done;
   }
 
   private entriesOf(namespace: string): Entries {
@@ -63,10 +88,12 @@ export class SharedState {
 
 export class StateDraft {
   private readonly open: (namespace: string) => Entries;
+  private readonly changed: () => void;
   private readonly writes = new Map<string, Map<string, Json | undefined>>();
 
-  constructor(open: (namespace: string) => Entries) {
+  constructor(open: (namespace: string) => Entries, changed: () => void) {
     this.open = open;
+    this.changed = changed;
   }
 
   namespace(name: string): StateNamespace {
@@ -95,6 +122,7 @@ export class StateDraft {
         writes.push({ namespace, key, value });
       }
     }
+    if (writes.length > 0) this.changed();
     return writes;
   }
 }

@@ -124,7 +124,7 @@ it("goes on where its leader was killed: nothing is lost, all is in order, and b
   const collects = (index: number) => ((index % 7) + Math.floor(index / 7)) % 4 !== 3;
   const forLab = sent.filter((_, index) => eventOf(index) !== "A08" && collects(index));
   const inLab = (await gotBy(systems, "lab", forLab.length)).map((line) => line.split(" "));
-  expect(inLab.map(([id]) => id).toSorted()).toEqual(forLab.toSorted());
+  expect(inLab.map(([id = ""]) => id).toSorted()).toEqual(forLab.toSorted());
   for (const patient of new Set(inLab.map(([, , id]) => id))) {
     const own = inLab.filter(([, , id]) => id === patient).map(([id]) => sent.indexOf(id ?? ""));
     expect(own).toEqual(own.toSorted((a, b) => a - b));
