@@ -663,10 +663,11 @@ end
 $$;
 
 -- What is leased under these, a row for each and an array for each column, in the order in which it was handed out. Apart from
--- the answer to the lease, since payloads are long, and JSON in JSON is copied again for each that it is in.
+-- the answer to the lease, since payloads are long, and JSON in JSON is copied again for each that it is in. Nobody reads them on
+-- their way: they are text, with a character in between that JSON cannot hold. A lease is of one namespace.
 create function :"schema".leased_tasks(p_lease_ids text[]) returns table (
-  lease_id text, job_ids json, job_epochs json, ops json, namespaces json, attempts json, max_attempts json, timeouts json,
-  payloads json)
+  lease_id text, namespace text, job_ids json, job_epochs json, ops json, attempts json, max_attempts json, timeouts json,
+  payloads text)
 language plpgsql stable
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_memoize = off
 set plan_cache_mode = force_generic_plan as $$
@@ -674,8 +675,8 @@ begin
   return query
   select l.lease_id, t.* from unnest(p_lease_ids) x(id) join :"schema".job_leases l on l.lease_id = x.id cross join lateral (
     select
-      json_agg(j.job_id), json_agg(j.job_epoch), json_agg(j.op), json_agg(j.namespace), json_agg(j.attempts),
-      json_agg(j.max_attempts), json_agg(j.timeout_ms), json_agg(j.payload)
+      min(j.namespace), json_agg(j.job_id), json_agg(j.job_epoch), json_agg(j.op), json_agg(j.attempts),
+      json_agg(j.max_attempts), json_agg(j.timeout_ms), string_agg(j.payload::text, E'\x1e')
     from unnest(l.jobs) o(n) join :"schema".jobs j on j.n = o.n and j.lease_id = l.lease_id and j.state = 'leased'
   ) t;
 end

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { HoldfastError, NotLeaderError } from "../errors.js";
 import type { Store } from "../store/contract.js";
-import { type Clock, readClock } from "./clock.js";
+import type { Clock } from "./clock.js";
 import { type ElectorState, leaseRemainingMs } from "./core/elector-state.js";
 import type { Holder, LeaseView } from "./core/lease.js";
 import type { Effect } from "./core/messages.js";
@@ -92,7 +92,8 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     if (role === undefined || view === null || view.holder === null) return null;
     // The lease names this node, which does not lead: it has given the role up since, or was another process then.
     if (view.holder === this.holder.nodeId && role.term === null) return null;
-    if (leaseRemainingMs(role, readClock(this.clock)) <= 0) return null;
+    // Asked for with each request: only the clock that is needed is read, since that of the boot is a file.
+    if (leaseRemainingMs(role, { mono: this.clock.mono() }) <= 0) return null;
     return {
       nodeId: view.holder,
       url: view.holderUrl,

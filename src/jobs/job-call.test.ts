@@ -16,7 +16,7 @@ const task = (jobId: string) =>
     jobId,
     jobEpoch: 1,
     op: "resize",
-    payload: null,
+    payloadText: "null",
     namespace: "default",
     attempt: 1,
     maxAttempts: 5,

@@ -124,23 +124,28 @@ export const acceptedSchema = exactly({
 export type ResultBody = Static<typeof resultSchema>;
 type Leased = Extract<LeaseAnswer, { kind: "leased" }>;
 
-export function showLease({ leaseId: id, expiresAt, tasks }: Leased, leaderEpoch: bigint, ttlMs: number) {
-  return {
-    lease_id: id,
-    leader_epoch: Number(leaderEpoch),
-    expires_at: secondsOf(expiresAt),
-    ttl_ms: ttlMs,
-    tasks: tasks.map((task) => ({
-      job_id: task.jobId,
-      job_epoch: task.jobEpoch,
-      op: task.op,
-      payload: task.payload,
-      namespace: task.namespace,
-      attempt: task.attempt,
-      max_attempts: task.maxAttempts,
-      timeout_ms: task.timeoutMs,
-    })),
+/** A lease as `leaseSchema` has it, in the bytes to send: payloads are handed on as they came, and nobody reads them on the way. */
+export function writtenLease({ leaseId: id, expiresAt, tasks }: Leased, leaderEpoch: bigint, ttlMs: number): Buffer {
+  const lease = { lease_id: id, leader_epoch: Number(leaderEpoch), expires_at: secondsOf(expiresAt), ttl_ms: ttlMs };
+  return Buffer.from(withLast(lease, "tasks", `[${tasks.map(writtenTask).join()}]`));
+}
+
+function writtenTask(task: Leased["tasks"][number]): string {
+  const told = {
+    job_id: task.jobId,
+    job_epoch: task.jobEpoch,
+    op: task.op,
+    namespace: task.namespace,
+    attempt: task.attempt,
+    max_attempts: task.maxAttempts,
+    timeout_ms: task.timeoutMs,
   };
+  return withLast(told, "payload", task.payloadText);
+}
+
+/** An object that is not empty as JSON, with one more field whose value is JSON already. */
+function withLast(fields: Readonly<Record<string, string | number>>, name: string, json: string): string {
+  return `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
 }
 
 export function reportedOf(body: ResultBody, agent: string): ReportedResult {

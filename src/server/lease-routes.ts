@@ -17,8 +17,8 @@ import {
   leaseWishSchema,
   renewalSchema,
   renewedSchema,
-  showLease,
   unknownLease,
+  writtenLease,
 } from "./lease-answers.js";
 import type { Limits } from "./limits.js";
 import type { ServedNode } from "./served-node.js";
@@ -70,7 +70,8 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       if (lease.kind !== "leased") return await reply.code(204).send(null);
       // Whoever has chosen its id can ask for it again, and may have done so by then.
       if (leaseId === undefined) giveBackUnheard(node, reply, agent, lease.leaseId);
-      return showLease(lease, leaderEpoch, jobs.settings.leaseTtlMs);
+      const written = writtenLease(lease, leaderEpoch, jobs.settings.leaseTtlMs);
+      return await reply.type("application/json; charset=utf-8").send(written as never);
     },
   );
 

@@ -97,7 +97,8 @@ export interface Task {
   readonly jobId: string;
   readonly jobEpoch: number;
   readonly op: string;
-  readonly payload: Json;
+  /** JSON as text: whoever only hands it on need not read it. */
+  readonly payloadText: string;
   readonly namespace: string;
   /** The how-many-th attempt this is. */
   readonly attempt: number;

@@ -49,6 +49,27 @@ describe("POST /v1/leases", () => {
     expect(await stateOf(served)).toMatchObject({ state: "leased", agent: "a", attempts: 1, job_epoch: 1 });
   });
 
+  it("hands payloads on as they came, in one answer of JSON", async () => {
+    await using served = await serveOpen();
+    const payloads = [
+      null,
+      "",
+      '"]}',
+      { deep: ["\u00fc", "\u{1f600}", "\u001e", "\u2028", [], {}] },
+      1.5e-7,
+      [[false]],
+    ];
+    for (const [n, payload] of payloads.entries()) await submit(served, `j-${n}`, { payload });
+    const wish = { agent: "a", timeout_ms: 0, max_tasks: 64 };
+    const { headers, body, rawPayload } = await served.app.inject({ method: "POST", url: "/v1/leases", payload: wish });
+    expect(headers).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "content-length": `${rawPayload.length}`,
+    });
+    const { tasks } = JSON.parse(body) as { readonly tasks: readonly { readonly payload: unknown }[] };
+    expect(tasks.map(({ payload }) => payload)).toEqual(payloads);
+  });
+
   it("answers with the same lease when it is asked for again by its id, and it costs no attempt", async () => {
     await using served = await serveOpen();
     const leaseId = "0191d0a0-0000-7000-8000-00000000000A";

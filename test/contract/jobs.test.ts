@@ -206,7 +206,7 @@ describe.each([
     it("tells what is to be done, raises the epoch, counts the attempt, and ends by the database's clock", async () => {
       await leader.submit("one", { timeoutMs: 9_000 });
       const answer = await leader.lease("l1", { ttlMs: 20_000 });
-      const task = { jobId: "one", jobEpoch: 1, op: "add", payload: { of: "one" }, namespace: "default" };
+      const task = { jobId: "one", jobEpoch: 1, op: "add", payloadText: '{"of":"one"}', namespace: "default" };
       const limits = { attempt: 1, maxAttempts: 3, timeoutMs: 9_000 };
       const expiresAt = expect.any(Number);
       expect(answer).toEqual({ kind: "leased", leaseId: "l1", expiresAt, tasks: [{ ...task, ...limits }] });
@@ -244,12 +244,13 @@ describe.each([
       ]);
     });
 
-    it("hands out again what was sent, whatever the first who had it did to it", async () => {
-      await leader.submit("one");
-      const [task] = await leader.take("l1");
-      Object.assign(task?.payload as object, { of: "changed" });
-      await leader.do({ kind: "give_back", agent: "ann", leaseId: null, jobIds: null });
-      expect(await leader.take("l2")).toMatchObject([{ payload: { of: "one" } }]);
+    it("hands out payloads of every kind as they were sent", async () => {
+      const deep = { deep: ["\u00fc", "\u{1f600}", '"\\', "\u001e", "\n\u007f\u2028", [], {}] };
+      const payloads = [null, "", "\u001e,\u001e", 1.5, -0.1e-7, true, [1, [deep]], deep, "x".repeat(5_000), {}];
+      await leader.do(...payloads.map((payload, n) => submission(`job-${n}`, { payload })));
+      const tasks = await leader.take("l1");
+      expect(tasks.map(({ payloadText }) => JSON.parse(payloadText) as unknown)).toEqual(payloads);
+      expect(tasks.map(({ payloadText }) => payloadText)).toEqual(payloads.map((payload) => JSON.stringify(payload)));
     });
   });
 

@@ -170,7 +170,7 @@ export function graceMs(state: ElectorState): number {
 }
 
 /** How long the lease has still to run, as far as this node can tell. */
-export function leaseRemainingMs(role: RoleState, now: Instant): number {
+export function leaseRemainingMs(role: RoleState, now: Pick<Instant, "mono">): number {
   return role.view === null ? Number.POSITIVE_INFINITY : role.view.remainingMs - (now.mono - role.viewAt);
 }
 

@@ -8,6 +8,7 @@ import type { LinkAnswer, WorkerBeat, WorkLink, WorkWish } from "../agent/work-l
 import type { DueRenewal } from "../core/agent/lease-book.js";
 import type { Report, ReportAnswer } from "../core/agent/outbox.js";
 import type { LeasedWork, RenewedLease } from "../core/agent/work.js";
+import type { Json } from "../core/job.js";
 import { carryOut, type OrderTaker } from "./order-carrying.js";
 import type { OrderPost } from "./order-post.js";
 import { isPassing, type WorkerAnswer, type WorkerOrder } from "./worker-order.js";
@@ -171,11 +172,11 @@ function leasedWork({ leaseId, tasks }: Extract<LeaseAnswer, { kind: "leased" }>
   return {
     leaseId,
     ttlMs,
-    tasks: tasks.map(({ jobId, jobEpoch, op, payload, attempt, timeoutMs }) => ({
+    tasks: tasks.map(({ jobId, jobEpoch, op, payloadText, attempt, timeoutMs }) => ({
       jobId,
       jobEpoch,
       op,
-      payload,
+      payload: JSON.parse(payloadText) as Json,
       attempt,
       timeoutMs,
     })),

@@ -227,5 +227,6 @@ function lease(tables: MemoryJobTables, order: LeaseOrder, epoch: bigint): Lease
 const byTurn = (one: MemoryJob, other: MemoryJob): number => other.priority - one.priority || one.n - other.n;
 
 function taskOf({ jobId, jobEpoch, op, payload, namespace, attempts, maxAttempts, timeoutMs }: MemoryJob): Task {
-  return { jobId, jobEpoch, op, payload: copyOf(payload), namespace, attempt: attempts, maxAttempts, timeoutMs };
+  const payloadText = JSON.stringify(payload);
+  return { jobId, jobEpoch, op, payloadText, namespace, attempt: attempts, maxAttempts, timeoutMs };
 }

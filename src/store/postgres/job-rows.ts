@@ -139,14 +139,15 @@ export type ResultsJson = { accepted: Record<string, JobState>; missed: Record<s
 /** What is leased under a lease, in columns. */
 export interface TasksJson {
   readonly lease_id: string;
+  readonly namespace: string;
   readonly job_ids: readonly string[];
   readonly job_epochs: readonly number[];
   readonly ops: readonly string[];
-  readonly namespaces: readonly string[];
   readonly attempts: readonly number[];
   readonly max_attempts: readonly number[];
   readonly timeouts: readonly number[];
-  readonly payloads: readonly Json[];
+  /** JSON, one after the other, with `betweenPayloads` in between. */
+  readonly payloads: string;
 }
 
 export interface ReplyJson {
@@ -218,13 +219,18 @@ function readLease(leaseId: string, answer: LeaseJson, tasks: WholeReply["tasks"
   return { kind: "leased", leaseId, expiresAt: answer.expires_at, tasks: readTasks(told(tasks.get(leaseId))) };
 }
 
+/** Valid JSON never holds it: within a string it would be written as an escape. */
+const betweenPayloads = "\u001e";
+
 function readTasks(json: TasksJson): readonly Task[] {
+  const { namespace } = json;
+  const payloads = json.payloads.split(betweenPayloads);
   return json.job_ids.map((jobId, index) => ({
     jobId,
     jobEpoch: json.job_epochs[index] as number,
     op: json.ops[index] as string,
-    payload: json.payloads[index] as Json,
-    namespace: json.namespaces[index] as string,
+    payloadText: payloads[index] as string,
+    namespace,
     attempt: json.attempts[index] as number,
     maxAttempts: json.max_attempts[index] as number,
     timeoutMs: json.timeouts[index] as number,
