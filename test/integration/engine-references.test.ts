@@ -5,12 +5,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test, vi } from "vitest";
 import { ReferenceSets } from "../../src/engine/reference-sets.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { ConfigFiles } from "../support/config-folder.js";
-import { clusterNode, quick } from "../support/election.js";
-import { type LocalNode, startLocalNode } from "../support/local-node.js";
-import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
-import { adt, codeOf, Receiver, Sender } from "./mllp-scene.js";
+import type { LocalNode } from "../support/local-node.js";
+import { createTestDatabase, withClient } from "../support/postgres.js";
+import { FeedScene, type Modules } from "./feed-scene.js";
 
 type Row = Readonly<Record<string, string>>;
 
@@ -108,33 +106,8 @@ async function sqlOrigin(): Promise<Origin> {
 }
 
 /** Each message leaves with the name of its ward, which is in PID-3, in PID-5. */
-class Scene implements AsyncDisposable {
-  readonly lab: Receiver;
-  readonly database: TestDatabase;
-  private readonly port: number;
-  private readonly folder: ConfigFiles;
-  private readonly nodes: LocalNode[] = [];
-  private sent = 0;
-  private sender: Sender | null = null;
-
-  private constructor(database: TestDatabase, lab: Receiver, port: number, folder: ConfigFiles) {
-    this.database = database;
-    this.lab = lab;
-    this.port = port;
-    this.folder = folder;
-  }
-
-  static async open(from: object, more = "", every = "1s"): Promise<Scene> {
-    const [database, lab, port] = [await createTestDatabase(), await Receiver.listen(), await pickFreePort()];
-    const scene = new Scene(database, lab, port, await ConfigFiles.write({}));
-    await scene.define(from, more, every);
-    return scene;
-  }
-
-  async define(from: object, more = "", every = "1s"): Promise<void> {
-    const text = `
-import { defineHandler, defineInbound, defineOutbound, defineReference, defineRouter, send } from "holdfast/engine";
-export const adtIn = defineInbound({ name: "adt-in", router: "adt", transport: { kind: "mllp", host: "127.0.0.1", port: ${this.port} } });
+function lookingUp(from: object, { more = "", every = "1s" } = {}): Modules {
+  return `
 export const adt = defineRouter({ name: "adt", handlers: ["to-lab"], route: () => ["to-lab"] });
 export const wards = defineReference({ name: "wards", from: ${JSON.stringify(from)}, key: "ward", every: "${every}" });
 export const toLab = defineHandler({
@@ -147,50 +120,7 @@ export const toLab = defineHandler({
     return [send("lab", hl7.set("PID-5", String(wards.get(hl7.get("PID-3"))?.name ?? "nobody of " + wards.size)))];
   },
 });
-export const lab = defineOutbound({ name: "lab", transport: { kind: "mllp", host: "127.0.0.1", port: ${this.lab.port} } });
 ${more}`;
-    await this.folder.write({ "feed.ts": text });
-  }
-
-  async start(nodeId: string): Promise<LocalNode> {
-    const local = await startLocalNode(clusterNode(this.database.url, nodeId, quick));
-    this.nodes.push(local);
-    await local.node.engine.open(this.folder.path);
-    return local;
-  }
-
-  /** Sends one message for the ward, acknowledged by whoever leads now. */
-  async send(ward: string): Promise<void> {
-    this.sent += 1;
-    const controlId = String(this.sent);
-    for (;;) {
-      try {
-        this.sender ??= await Sender.to(this.port);
-        if (codeOf(await this.sender.ask(adt(controlId, { rest: `PID|1||${ward}` }))) === `AA ${controlId}`) return;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      await this.sender?.[Symbol.asyncDispose]();
-      this.sender = null;
-    }
-  }
-
-  /** The name under which the last message reached the laboratory, once it has. */
-  async nameOf(ward: string): Promise<string> {
-    await this.send(ward);
-    const count = this.sent;
-    await vi.waitUntil(() => this.lab.messages.length >= count, { timeout: 15_000, interval: 10 });
-    const line = this.lab.messages[count - 1]?.split("\r").find((text) => text.startsWith("PID"));
-    return line?.split("|")[5] ?? "";
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.sender?.[Symbol.asyncDispose]();
-    await Promise.all(this.nodes.map(async ({ node }) => await node.close()));
-    await this.lab[Symbol.asyncDispose]();
-    await this.folder[Symbol.asyncDispose]();
-    await this.database[Symbol.asyncDispose]();
-  }
 }
 
 const told = ({ log }: LocalNode) =>
@@ -208,7 +138,7 @@ describe.each([
   }) => {
     await using origin = await open();
     await origin.hold([{ ward: "W1", name: "First" }]);
-    await using scene = await Scene.open(origin.from);
+    await using scene = await FeedScene.open(lookingUp(origin.from));
     const a = await scene.start("a");
     expect(await scene.nameOf("W1")).toBe("First");
     expect(await scene.nameOf("W2")).toBe("nobody of 1");
@@ -238,7 +168,7 @@ describe.each([
 test("rows that cannot be told apart are refused as a whole, and so is what is no table", async ({ expect }) => {
   await using origin = await WebOrigin.open();
   await origin.hold([{ ward: "W1", name: "First" }]);
-  await using scene = await Scene.open(origin.from);
+  await using scene = await FeedScene.open(lookingUp(origin.from));
   const a = await scene.start("a");
   expect(await scene.nameOf("W1")).toBe("First");
   for (const [body, reason] of [
@@ -256,14 +186,14 @@ test("rows that cannot be told apart are refused as a whole, and so is what is n
 test("messages wait for a set that was never built, and go on as soon as it is", async ({ expect }) => {
   await using origin = await WebOrigin.open();
   await origin.fail();
-  await using scene = await Scene.open(origin.from);
+  await using scene = await FeedScene.open(lookingUp(origin.from));
   const a = await scene.start("a");
   await scene.send("W1");
   await expect.poll(() => told(a).join("\n")).toContain("its messages wait for it");
   expect(scene.lab.messages).toEqual([]);
   expect(await a.node.engine.engine?.queue.deadLetters()).toEqual([]);
   await origin.hold([{ ward: "W1", name: "First" }]);
-  await expect.poll(() => scene.lab.messages.map((message) => message.split("|").at(-1))).toEqual(["First\r"]);
+  await expect.poll(() => scene.received.map(([, , name]) => name)).toEqual(["First"]);
 });
 
 test("an origin that hangs holds up no other set, and nobody who gives the role up", async ({ expect }) => {
@@ -271,7 +201,7 @@ test("an origin that hangs holds up no other set, and nobody who gives the role 
   await origin.hold([{ ward: "W1", name: "First" }]);
   await using hanging = await WebOrigin.open();
   const more = `export const slow = defineReference({ name: "slow", from: ${JSON.stringify(hanging.from)}, key: "k", every: "1s" });`;
-  await using scene = await Scene.open(origin.from, more);
+  await using scene = await FeedScene.open(lookingUp(origin.from, { more }));
   const a = await scene.start("a");
   expect(await scene.nameOf("W1")).toBe("First");
   const b = await scene.start("b");
@@ -294,10 +224,10 @@ test("a reload reads a set anew, from where the new definition has it, without w
   await origin.hold([{ ward: "W1", name: "First" }]);
   await using other = await WebOrigin.open();
   await other.hold([{ ward: "W1", name: "Moved" }]);
-  await using scene = await Scene.open(origin.from, "", "1h");
+  await using scene = await FeedScene.open(lookingUp(origin.from, { every: "1h" }));
   const a = await scene.start("a");
   expect(await scene.nameOf("W1")).toBe("First");
-  await scene.define(other.from, "", "1h");
+  await scene.define(lookingUp(other.from, { every: "1h" }));
   await a.node.engine.convergence?.reload(false);
   await expect.poll(async () => await scene.nameOf("W1"), { interval: 50 }).toBe("Moved");
 });
@@ -308,7 +238,7 @@ test("100,000 rows are looked up and switched, and cost the leader nothing of it
   await using origin = await fileOrigin();
   const rows = (name: string) => Array.from({ length: 100_000 }, (_, n) => ({ ward: `W${n}`, name: `${name} ${n}` }));
   await origin.hold(rows("Ward"));
-  await using scene = await Scene.open(origin.from);
+  await using scene = await FeedScene.open(lookingUp(origin.from));
   const a = await scene.start("a");
   expect(await scene.nameOf("W99999")).toBe("Ward 99999");
   expect(await scene.nameOf("W100000")).toBe("nobody of 100000");
