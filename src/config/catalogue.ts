@@ -153,7 +153,7 @@ export const catalogue = {
     drainGraceSeconds: seconds(
       5,
       { min: 0, max: 86_400 },
-      "How long a draining leader still takes results of its term.",
+      "How long a draining leader still takes results of its term; at the most 2 s less than shutdown.drain_timeout_seconds.",
     ),
     maxAttempts: integer(5, { min: 1, max: 1_000 }, "After so many attempts a job is dead."),
     backoff: duration("1s", "Pause before the second attempt. It doubles with each further one, up to 5m."),

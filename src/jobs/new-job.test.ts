@@ -5,6 +5,7 @@ import { checkJson, jobLimits, type NewJob, storableText, submissionOf } from ".
 const settings = jobSettingsOf({
   jobs: { maxAttempts: 5, drainGraceSeconds: 5, backoff: { ms: 1_000 }, timeout: { ms: 3_600_000 } },
   store: { leaseTtlSeconds: 60 },
+  timing: { drainTimeoutMs: 30_000 },
 });
 const now = Date.UTC(2030, 0, 1);
 const made = (job: Partial<NewJob> = {}) => submissionOf({ op: "resize", ...job }, settings, now);

@@ -6,6 +6,7 @@ import type { WorkerBook } from "../../store/worker-contract.js";
 import { workSettings } from "../agent/agent-settings.js";
 import type { Operation, Operations } from "../agent/operation.js";
 import { mayWork } from "../core/working-rule.js";
+import { drainGraceMsOf } from "../job-settings.js";
 import type { Jobs } from "../jobs.js";
 import { jobLimits } from "../new-job.js";
 import { ClusterLink } from "./cluster-link.js";
@@ -138,7 +139,7 @@ export class Worker {
     isLastResort = false,
   ): void {
     const { jobs, clock, random, log, config } = this.parts;
-    const drainMs = config.jobs.drainGraceSeconds * 1_000;
+    const drainMs = drainGraceMsOf(config);
     const settings = workSettings({ ...asked, clock, random, log, heartbeatMs, pollMs, drainMs });
     const link = () => new ClusterLink({ settings, post: this.post, jobs, clock, random, isLastResort });
     this.crews.push(new Crew({ settings, link, mayWork: may, drainMs: () => this.drainMs(drainMs), log }));
