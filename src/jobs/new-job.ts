@@ -25,6 +25,7 @@ export interface NewJob {
 export const jobLimits = {
   /** Names of operations, namespaces, agents, capabilities and ids. */
   name: /^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,199}$/,
+  nameInWords: '1 to 200 letters, digits and "_.:@/-", and begin with a letter or a digit',
   capabilities: 32,
   payloadBytes: 262_144,
   /** Arrays and objects within each other: what goes through JSON step by step, as the database does, has to end somewhere. */
@@ -122,7 +123,7 @@ const isUnstorable = (text: string): boolean => mayNotBeStored.test(text) && can
 
 export function named(what: string, name: string): void {
   if (typeof name === "string" && jobLimits.name.test(name)) return;
-  throw invalid(`${what} must be 1 to 200 letters, digits and "_.:@/-", and begin with a letter or a digit.`);
+  throw invalid(`${what} must be ${jobLimits.nameInWords}.`);
 }
 
 function whole(what: string, value: number, min: number, max: number): number {

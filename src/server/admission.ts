@@ -30,7 +30,7 @@ export function admit(node: ServedNode, limits: Limits, request: FastifyRequest)
   const { url = request.url, config } = request.routeOptions;
   const right = config.permission;
   const owner = isMutating(request.method) ? ownerOf(url) : null;
-  authorize(request.caller, right, owner?.permissions ?? []);
+  authorize(request, right, owner?.permissions ?? []);
   return owner === null ? null : leaderGuard(node, owner.role, { endsWork: config.endsWork === true });
 }
 
@@ -55,11 +55,19 @@ function authenticate({ access }: ServedNode, authorization: string | undefined)
 }
 
 /** `right` is undefined where no route was found. Writing below an owned path takes one of its permissions even then. */
-function authorize(caller: Caller | null, right: RouteRight | undefined, otherwise: readonly RouteRight[]): void {
+function authorize(
+  { caller, headers }: FastifyRequest,
+  right: RouteRight | undefined,
+  otherwise: readonly RouteRight[],
+): void {
   const wanted = right === undefined ? otherwise : [right];
   if (wanted.length === 0 || wanted.includes("anonymous")) return;
   if (caller === null) {
-    throw new HoldfastError("UNAUTHORIZED", "This takes a token: send it as Authorization: Bearer TOKEN.");
+    const problem =
+      headers.authorization === undefined
+        ? "This takes a token"
+        : "This token is not known here, or it has expired or was revoked";
+    throw new HoldfastError("UNAUTHORIZED", `${problem}: send one as Authorization: Bearer TOKEN.`);
   }
   if (!wanted.some((one) => one !== "anonymous" && caller.permissions.has(one))) {
     throw new HoldfastError("FORBIDDEN", `The token "${caller.name}" lacks the permission ${wanted.join(" or ")}.`);

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, HoldfastError } from "../errors.js";
+import { jobLimits } from "../jobs/new-job.js";
 import type { Answer } from "./answer.js";
 import { errorAnswer, internal } from "./error-answer.js";
 import type { ServedNode } from "./served-node.js";
 
 /** What Fastify refuses by itself, in our own words. */
 const refusals: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ["BODY_TOO_LARGE", "The body is larger than this endpoint takes."],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ["UNSUPPORTED_MEDIA_TYPE", "Send the body as application/json."],
   FST_ERR_CTP_EMPTY_JSON_BODY: ["BAD_REQUEST", "The body is empty: send JSON, or leave Content-Type out."],
   FST_ERR_CTP_INVALID_JSON_BODY: ["BAD_REQUEST", "The body is not JSON."],
@@ -33,7 +33,7 @@ export function notFound(request: FastifyRequest): HoldfastError {
 
 /** Every failure as an answer. What is nobody's input is told to the log, and only there. */
 export function failureAnswer(node: ServedNode, request: FastifyRequest, error: unknown): Answer {
-  const ours = inOurWords(error);
+  const ours = inOurWords(error, request);
   const told = ours === null ? null : errorAnswer(ours, node);
   if (told === null || told.body.error === "INTERNAL") {
     // The line has the request's id by itself.
@@ -61,11 +61,15 @@ export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answe
     .send(body);
 }
 
-function inOurWords(error: unknown): HoldfastError | null {
+function inOurWords(error: unknown, { routeOptions }: FastifyRequest): HoldfastError | null {
   if (error instanceof HoldfastError) return error;
   if (!(error instanceof Error)) return null;
   const { code = "", validation, validationContext = "body" } = error as FastifyFailure;
   if (validation !== undefined) return invalid(validationContext, validation);
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+    const message = `The body is larger than the ${routeOptions.bodyLimit} bytes that this endpoint takes.`;
+    return new HoldfastError("BODY_TOO_LARGE", message, { cause: error });
+  }
   const [known, message] = refusals[code] ?? [];
   if (known !== undefined && message !== undefined) return new HoldfastError(known, message, { cause: error });
   // A body that is cut off, or JSON that would reach into a prototype.
@@ -108,5 +112,13 @@ function describe(
   if (keyword === "required" && Array.isArray(params.requiredProperties)) {
     return params.requiredProperties.map((name) => ({ field: within(name), problem: "is missing" }));
   }
-  return [{ field: at === "" ? `the ${where}` : at, problem: message }];
+  return [{ field: at === "" ? `the ${where}` : at, problem: inWords(keyword, params) ?? message }];
+}
+
+/** What it must be, where the validator's own words tell too little. */
+function inWords(keyword: string, { type, allowedValues, pattern }: SchemaProblem["params"]): string | null {
+  if (keyword === "type" && typeof type === "string") return `must be ${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+  if (keyword === "enum" && Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(", ")}`;
+  if (keyword === "pattern" && String(pattern) === jobLimits.name.source) return `must be ${jobLimits.nameInWords}`;
+  return null;
 }

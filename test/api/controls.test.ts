@@ -86,7 +86,7 @@ describe("a control", () => {
       const headers = { "content-type": "application/json" };
       const answer = await served.app.inject({ method: "POST", url, headers, payload: "null" });
       expect(answer.statusCode).toBe(422);
-      expect(answer.json()).toMatchObject({ error: "INVALID_REQUEST", message: "the body must be object." });
+      expect(answer.json()).toMatchObject({ error: "INVALID_REQUEST", message: "the body must be an object." });
       expect(served.node.asked).toEqual([]);
       expect((await served.app.inject({ method: "POST", url })).statusCode).toBe(200);
     },

@@ -59,9 +59,10 @@ describe("a request that cannot be taken", () => {
   it.each([
     [{ name: "x", role: "admin", rolle: "x" }, "rolle is not a field here."],
     [{ name: "x" }, "role is missing."],
-    [{ name: 7, role: "admin" }, "name must be string."],
-    [{ name: "x", role: "admin", expires_in_seconds: "60" }, "expires_in_seconds must be integer."],
-    [[], "the body must be object."],
+    [{ name: 7, role: "admin" }, "name must be a string."],
+    [{ name: "x", role: "admin", expires_in_seconds: "60" }, "expires_in_seconds must be an integer."],
+    [{ name: "x", role: "boss" }, "role must be one of viewer, operator, admin, agent."],
+    [[], "the body must be an object."],
   ])("%j is told what is wrong, and is neither mended nor stripped", async (payload, message) => {
     await using served = await serveOpen();
     const answer = await served.app.inject({ method: "POST", url: "/tokens", payload });

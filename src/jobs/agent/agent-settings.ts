@@ -119,7 +119,7 @@ function addressOf(text: string): string {
 
 function named(what: string, name: string): void {
   if (typeof name === "string" && jobLimits.name.test(name)) return;
-  throw bad(`${what} must be 1 to 200 letters, digits and "_.:@/-", and begin with a letter or a digit.`);
+  throw bad(`${what} must be ${jobLimits.nameInWords}.`);
 }
 
 function whole(what: string, value: number, min: number, max: number): number {
