@@ -54,11 +54,14 @@ export function renderJob(job: JobView, paint: Paint): readonly string[] {
 
 /** Where a job stands, for whoever waits for it. */
 export function jobLine(job: JobView): string {
-  const by = job.agent === null ? "" : ` by ${job.agent}`;
+  const by = job.agent === null ? "" : ` ${job.state === "leased" ? "by" : "with"} ${job.agent}`;
+  const untouched = job.state === "queued" && job.attempts === 0 && job.run_at === null;
+  const waits = untouched ? " and waits for an agent or a worker to take it" : "";
   const progress = job.progress === null ? "" : `, progress ${oneLine(JSON.stringify(job.progress)).slice(0, 200)}`;
   const error = job.error === null ? "" : `: ${oneLine(job.error).slice(0, 500)}`;
   const tries = job.attempts === 0 ? "" : ` (attempt ${job.attempts} of ${job.max_attempts})`;
-  return `${job.job_id} is ${job.state}${by}${tries}${progress}${error}`;
+  const is = job.state === "succeeded" || job.state === "failed" ? "has" : "is";
+  return `${job.job_id} ${is} ${job.state}${waits}${by}${tries}${progress}${error}`;
 }
 
 const triesOf = ({ attempts, max_attempts: most }: JobView): string => `${attempts}/${most}`;

@@ -71,7 +71,7 @@ describe("the commands of jobs", () => {
     const { code, stdout, stderr } = await waiting;
     expect({ code, stdout }).toEqual({ code: 0, stdout: '{"total":9}\n' });
     expect(stderr).toContain('two is leased by agent-1 (attempt 1 of 5), progress {"done":0.5}');
-    expect(stderr).toContain("two is succeeded");
+    expect(stderr).toContain("two has succeeded with agent-1");
   });
 
   it("submit --wait exits with 1 where the job failed, or took too long", async () => {
@@ -82,7 +82,7 @@ describe("the commands of jobs", () => {
     expect(failed.code).toBe(1);
     expect(JSON.parse(failed.stdout)).toMatchObject({ state: "failed", error: "no such file" });
     const late = await run("submit", "count", "--namespace", "nobody", "--wait", "--within", "50ms");
-    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining("after the time to wait") as string });
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining("is still queued after") as string });
   });
 
   it.each([

@@ -131,7 +131,7 @@ async function waitFor(
       const more = `holdfast jobs show ${jobId}`;
       throw new HoldfastError(
         "REFUSED",
-        `Job ${jobId} is ${job.state} after the time to wait: "${more}" shows it later.`,
+        `Job ${jobId} is still ${job.state} after ${within.written}: "${more}" shows it later.`,
       );
     }
   }
