@@ -1,5 +1,5 @@
 import { defineInbound, defineReference, defineRouter } from "holdfast/engine";
-import { places } from "./_places.js";
+import { places } from "./places.js";
 
 /** The hospital's ADT feed: who came, who moved, who left. */
 export const adtIn = defineInbound({

@@ -1,5 +1,5 @@
 import { defineHandler, defineOutbound, send } from "holdfast/engine";
-import { places } from "./_places.js";
+import { places } from "./places.js";
 
 /** As it came, byte for byte. */
 export const toArchive = defineHandler({

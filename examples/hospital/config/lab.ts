@@ -1,5 +1,5 @@
 import { defineHandler, defineOutbound, send } from "holdfast/engine";
-import { places } from "./_places.js";
+import { places } from "./places.js";
 
 /** The laboratory collects samples on some wards only, and wants to know the building that it has to go to. */
 export const toLab = defineHandler({

@@ -1,5 +1,5 @@
 import { defineHandler, defineOutbound, send } from "holdfast/engine";
-import { places } from "./_places.js";
+import { places } from "./places.js";
 
 /** The pharmacy's carts go to beds. It takes JSON, and has to know which bed a patient has left: the feed does not say. */
 export const toPharmacy = defineHandler({
