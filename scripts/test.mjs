@@ -17,6 +17,11 @@ const programs = [
   },
   { program: "faketime", package: "faketime", neededBy: "test/integration: nodes whose wall clock is wrong or steps" },
   { program: "nft", package: "nftables", neededBy: "test/integration: partitions that drop packets silently" },
+  {
+    program: "haproxy",
+    package: "haproxy",
+    neededBy: "test/integration: a load balancer between senders and the nodes",
+  },
   { program: "curl", package: "curl", neededBy: "test/examples: an agent in plain curl" },
   { program: "ip", package: "iproute2", neededBy: "test/integration: nodes in network namespaces of their own" },
 ];
