@@ -100,7 +100,8 @@ export class Convergence {
       await this.take(loaded, version);
       return;
     }
-    this.error = loaded.problems.join(" ");
+    // Which one it speaks of: whoever waits for the next version is not to take it for that one's.
+    this.error = `version ${version} cannot run: ${loaded.problems.join(" ")}`;
     log.error(
       { config_version: version, problems: loaded.problems },
       "the configuration is not sound: the old one runs on",

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { clusterNode, quick } from "../support/election.js";
+import { clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
-import { type Answer, EngineScene, feed, ServedEngineNode, visit } from "./engine-scene.js";
+import { type Answer, calm, EngineScene, feed, ServedEngineNode, visit } from "./engine-scene.js";
 
 const idsOf = ({ body }: Answer): readonly string[] => (body.items as { id: string }[]).map(({ id }) => id);
 
@@ -190,7 +190,7 @@ describe("the messages of the engine", () => {
 
 it("that retention has dropped are 410, and say so", async () => {
   await using database = await createTestDatabase();
-  const served = new ServedEngineNode(await startLocalNode(clusterNode(database.url, "a", quick)));
+  const served = new ServedEngineNode(await startLocalNode(clusterNode(database.url, "a", calm)));
   try {
     await withClient(database.url, async (client) => {
       const add = async (id: number): Promise<void> => {

@@ -29,11 +29,12 @@ export function reloadCommand(cli: CommandLine): Command {
     .addOption(durationOption("--within <duration>", "how long to wait for them", "15s"))
     .action(async (options: ReloadOptions) => {
       const client = clientOf(cli, options);
+      const before = options.wait ? await client.get<VersionAnswer>("/config/version") : null;
       const path = `/config/reload${options.dryRun === true ? "?dry_run=true" : ""}`;
       const answer = await tellingProblems(() => client.post<ReloadAnswer>(path, { timeoutMs: patienceMs }));
       if (options.json !== true) printLines(cli, linesOf(answer));
-      if (options.dryRun === true || !options.wait) return options.json === true ? printJson(cli, answer) : undefined;
-      const seen = await untilConverged(cli, client, answer.version, options);
+      if (options.dryRun === true || before === null) return options.json === true ? printJson(cli, answer) : undefined;
+      const seen = await untilConverged(cli, client, { version: answer.version, before, ...options });
       if (options.json === true) printJson(cli, { ...answer, converged: seen.converged, nodes: seen.nodes });
       else printLines(cli, endOf(seen));
       if (!seen.converged) throw new Ended(1);
@@ -73,17 +74,23 @@ function linesOf({
   ];
 }
 
+interface Awaited extends ReloadOptions {
+  readonly version: number;
+  readonly before: VersionAnswer;
+}
+
 async function untilConverged(
   cli: CommandLine,
   client: NodeClient,
-  version: number,
-  { within }: ReloadOptions,
+  { version, before, within }: Awaited,
 ): Promise<VersionAnswer> {
+  const errors = new Map(before.nodes.map((node) => [node.node_id, node.error]));
   const until = performance.now() + within.ms;
   for (let said = ""; ; ) {
     const seen = await client.get<VersionAnswer>("/config/version");
-    // A node that has said why it cannot will not change its mind.
-    const awaited = seen.nodes.filter((node) => node.version < version && node.error === null);
+    // A node that has said why it cannot will not change its mind; what it said before is about an older version.
+    const hasFailed = ({ node_id: id, error }: NodeVersion): boolean => error !== null && error !== errors.get(id);
+    const awaited = seen.nodes.filter((node) => node.version < version && !hasFailed(node));
     if (awaited.length === 0 || performance.now() > until) return seen;
     const line = `waiting for ${awaited.map((node) => node.node_id).join(", ")}`;
     if (line !== said) cli.stderr.write(`${line}\n`);
