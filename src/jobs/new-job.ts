@@ -27,6 +27,8 @@ export const jobLimits = {
   name: /^[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,199}$/,
   nameInWords: '1 to 200 letters, digits and "_.:@/-", and begin with a letter or a digit',
   capabilities: 32,
+  /** Of all capabilities of a job together: what jobs ask for is found by an index. */
+  capabilitiesLength: 1_600,
   payloadBytes: 262_144,
   /** Arrays and objects within each other: what goes through JSON step by step, as the database does, has to end somewhere. */
   jsonLevels: 128,
@@ -46,9 +48,9 @@ export function submissionOf(job: NewJob, settings: JobSettings, now: number): S
   if (capabilities.length > jobLimits.capabilities)
     throw invalid(`capabilities are ${jobLimits.capabilities} at most.`);
   for (const capability of capabilities) named("a capability", capability);
-  if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > jobLimits.keyLength)) {
-    throw invalid(`idempotency_key must be 1 to ${jobLimits.keyLength} characters.`);
-  }
+  if (capabilities.join("").length > jobLimits.capabilitiesLength)
+    throw invalid(`capabilities have ${jobLimits.capabilitiesLength} characters together at most: use shorter names.`);
+  if (idempotencyKey !== null) checkKey(idempotencyKey);
   checkJson("payload", payload);
   if (runAt !== undefined && Number.isNaN(runAt.getTime())) throw invalid("run_at must be a time.");
   return {
@@ -67,6 +69,14 @@ export function submissionOf(job: NewJob, settings: JobSettings, now: number): S
     cron: null,
     tick: null,
   };
+}
+
+/** Two keys of which the database would make the same must not pass for one. */
+function checkKey(key: string): void {
+  if (key === "" || key.length > jobLimits.keyLength) {
+    throw invalid(`idempotency_key must be 1 to ${jobLimits.keyLength} characters.`);
+  }
+  if (isUnstorable(key)) throw invalid("idempotency_key must hold whole characters, none of them zero.");
 }
 
 /** What is kept with a job has a limit, and can be stored: the database's JSON knows no zero and no half of a character. */

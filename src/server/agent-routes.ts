@@ -5,7 +5,7 @@ import { type Agent, agentState } from "../jobs/core/agent.js";
 import { agentSilence } from "../jobs/job-settings.js";
 import { requireAgent } from "./bound-agent.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
-import { epoch, exactly, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
+import { epoch, exactly, noQuery, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 import { agentName, bigOf, capabilityNames, namespaceName, statedEpoch } from "./job-answers.js";
 import { deletedAgent } from "./lease-answers.js";
 import type { Limits } from "./limits.js";
@@ -63,6 +63,7 @@ export const agentRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       schema: {
         tags,
         summary: "An agent lives, and says what it can and does",
+        querystring: noQuery,
         body: exactly({
           agent: agentName,
           namespace: Type.Optional(namespaceName),

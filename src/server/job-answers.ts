@@ -150,8 +150,8 @@ export function takenBy({ kind, same, jobId: id }: SubmissionAnswer): HoldfastEr
 }
 
 export function momentOf(field: string, given: number | string): Date {
-  const seconds = typeof given === "number" ? given : Number(given);
-  const date = Number.isFinite(seconds) && given !== "" ? new Date(seconds * 1_000) : new Date(given);
+  const isNumber = typeof given === "number" || /^\d+(\.\d+)?$/.test(given);
+  const date = isNumber ? new Date(Number(given) * 1_000) : new Date(given);
   const year = date.getUTCFullYear();
   if (year >= 1970 && year <= 9999) return date;
   const problem = "must be seconds since 1970, or a time as ISO 8601 writes it";

@@ -12,7 +12,13 @@ import type { GuardedNode } from "./role-headers.js";
 /** What the work of agents looks like from outside. */
 
 export const leaseId = Type.String({ minLength: 1, maxLength: 200, description: "A lease's id" });
-const jobEpoch = Type.Integer({ minimum: 0, description: "Raised by every lease of the job" });
+/** As far as the database counts. */
+const highestJobEpoch = 2_147_483_647;
+const jobEpoch = Type.Integer({
+  minimum: 0,
+  maximum: highestJobEpoch,
+  description: "Raised by every lease of the job",
+});
 
 export const leaseWishSchema = exactly({
   agent: agentName,

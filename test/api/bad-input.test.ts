@@ -94,6 +94,14 @@ const cases: [string, (scene: Scene) => Promise<Answer>, { readonly status: numb
   ["no attempts at all", job({ max_attempts: 0 }), invalid],
   ["a timeout in the past", job({ timeout_ms: -1 }), invalid],
   ["a time that is none", job({ run_at: "tomorrow" }), invalid],
+  ["a time of blanks", job({ run_at: "  " }), invalid],
+  ["a key of no character", job({ idempotency_key: "\0" }), invalid],
+  ["a key of half a character", job({ idempotency_key: "\ud800" }), invalid],
+  [
+    "more capabilities than an index takes",
+    job({ capabilities: Array.from({ length: 32 }, (_, n) => `${n}`.padEnd(51, "x")) }),
+    invalid,
+  ],
   ["an empty key", job({ idempotency_key: "" }), invalid],
   [
     "more capabilities than a job may ask for",
@@ -158,6 +166,7 @@ const cases: [string, (scene: Scene) => Promise<Answer>, { readonly status: numb
   ],
   ["a result for a cancelled job", result({ job_id: "cancelled" }), stale("job_epoch")],
   ["a result of an older epoch", result({ job_epoch: 0 }), stale("job_epoch")],
+  ["a result of an epoch that no database counts to", result({ job_epoch: 2 ** 31 }), invalid],
   ["a result of an epoch to come", result({ job_epoch: 2 }), stale("job_epoch")],
   ["a result for a job that nobody leased", result({ job_id: "queued", job_epoch: 0 }), stale("job_epoch")],
   [
@@ -177,6 +186,7 @@ const cases: [string, (scene: Scene) => Promise<Answer>, { readonly status: numb
     (scene) => scene.call("POST", "/v1/jobs/queued/redrive"),
     { status: 409, body: { error: "REFUSED" } },
   ],
+  ["a heartbeat with a query", (scene) => scene.call("POST", "/v1/agents/heartbeat?x=1", { agent: "a" }), invalid],
   ["a heartbeat of nobody", (scene) => scene.call("POST", "/v1/agents/heartbeat", {}), invalid],
   ["the removal of an agent that there is not", (scene) => scene.call("DELETE", "/v1/agents/nobody"), notFound],
 ];

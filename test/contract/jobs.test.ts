@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { StaleEpochError } from "../../src/errors.js";
+import { jobLimits } from "../../src/jobs/new-job.js";
 import { memoryHarness, type Player, postgresHarness, type StoreHarness } from "./harness.js";
 import {
   done,
@@ -185,6 +187,21 @@ describe.each([
       expect(await leader.takeIds("l1", { maxTasks: 4 })).toEqual(["j2", "j4", "j5", "j0"]);
       expect(await leader.takeIds("l2", { maxTasks: 4 })).toEqual(["j3", "j1"]);
       expect(await leader.lease("l3")).toEqual({ kind: "none" });
+    });
+
+    it("finds also what asks for as much as a job may ask for", async () => {
+      const hashed = (text: string, length: number): string =>
+        [0, 1, 2, 3]
+          .map((n) => createHash("sha256").update(`${text}${n}`).digest("hex"))
+          .join("")
+          .slice(0, length);
+      const capabilities = Array.from({ length: jobLimits.capabilities }, (_, n) =>
+        hashed(`${n}`, jobLimits.capabilitiesLength / jobLimits.capabilities),
+      );
+      const demand = { namespace: hashed("namespace", 200), pinnedAgent: hashed("agent", 200), capabilities };
+      expect(await leader.submit("most", demand)).toMatchObject({ kind: "created" });
+      const { namespace, pinnedAgent: agent } = demand;
+      expect(await leader.takeIds("l1", { namespace, agent, capabilities })).toEqual(["most"]);
     });
 
     it("takes what its agent may: its namespace, its capabilities, and nobody else's own", async () => {
