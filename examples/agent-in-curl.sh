@@ -76,7 +76,7 @@ while :; do
   echo "$job: $op, epoch $job_epoch"
 
   # Work that takes longer renews its lease well before ttl_ms is over. The progress is for whoever waits.
-  post "/v1/leases/$lease/renew" "{\"progress\":[{\"job_id\":\"$job\",\"progress\":\"half\"}]}"
+  post "/v1/leases/$lease/renew" "{\"agent\":\"$agent\",\"progress\":[{\"job_id\":\"$job\",\"progress\":\"half\"}]}"
 
   case $op in
     hello) report "{$about,\"status\":\"succeeded\",\"result\":\"hello from $agent\"}" ;;
