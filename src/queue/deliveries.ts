@@ -6,7 +6,7 @@ import { type Lane, sharesOf } from "./core/lane.js";
 import { HandlerSeat } from "./handler-runner.js";
 import type { LaneTable } from "./lane-table.js";
 import type { Message, Produced } from "./message.js";
-import type { Settling } from "./settling.js";
+import type { Settlings } from "./settlings.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** A claim of one lane that is being worked on. */
@@ -27,7 +27,7 @@ interface Flight {
 export class Deliveries {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
-  private readonly settling: Settling;
+  private readonly settlings: Settlings;
   private readonly changed: Signal;
   private readonly flights = new Set<Flight>();
   /** Those whose handler has run out of time, and does not end. */
@@ -44,7 +44,7 @@ export class Deliveries {
   constructor(options: {
     readonly parts: QueueTermParts;
     readonly table: LaneTable;
-    readonly settling: Settling;
+    readonly settlings: Settlings;
     /** Handlers that nobody waits for but the end of the term. */
     readonly hung: Set<Promise<void>>;
     /** One of them has ended, and its lane can go on. */
@@ -52,7 +52,7 @@ export class Deliveries {
   }) {
     this.parts = options.parts;
     this.table = options.table;
-    this.settling = options.settling;
+    this.settlings = options.settlings;
     this.hung = options.hung;
     this.onFreed = options.onFreed;
     this.changed = new Signal(options.parts.clock);
@@ -81,7 +81,7 @@ export class Deliveries {
       this.stopping = true;
       while (this.running.size > 0) await Promise.all(this.running);
       // What is left in flight would count as a crash. Their lanes are held all the same, until they have ended.
-      for (const { lane, claim, head } of this.hanging) this.settling.ended(lane, claim, head);
+      for (const { lane, claim, head } of this.hanging) this.settlings.of(lane).ended(lane, claim, head);
       this.hanging.clear();
     }
   }
@@ -104,7 +104,7 @@ export class Deliveries {
   /** While some lanes are worked on, the next are claimed already; but in one statement for many, and not one by one. */
   private get room(): number {
     const { concurrency } = this.parts.settings;
-    const inFlight = this.flights.size + this.settling.unsettled;
+    const inFlight = this.flights.size + this.settlings.unsettled;
     if (this.flights.size > concurrency) return 0;
     return Math.min(2 * concurrency - this.flights.size, mostUnsettled * concurrency - inFlight);
   }
@@ -171,12 +171,13 @@ export class Deliveries {
   private async deliver(flight: Flight, messages: readonly StoredMessage[]): Promise<void> {
     const { settings, signal, clock, conduct } = this.parts;
     const { handlerTimeoutMs: timeoutMs, stages, maxBodyBytes } = settings;
-    const lingerMs = conduct.settleEach?.has(flight.lane.stage) === true ? (conduct.lingerMs ?? 0) : 0;
+    const lingerMs = this.settlings.settlesEach(flight.lane.stage) ? (conduct.lingerMs ?? 0) : 0;
     const seat = new HandlerSeat({ clock, timeoutMs, signal, stages, maxBodyBytes, lingerMs });
     try {
       const head = await this.deliverEach(flight, messages, seat);
       // One that hung, and was given back meanwhile, has ended before.
-      if (flight.head === undefined || this.hanging.has(flight)) this.settling.ended(flight.lane, flight.claim, head);
+      const { lane, claim } = flight;
+      if (flight.head === undefined || this.hanging.has(flight)) this.settlings.of(lane).ended(lane, claim, head);
     } finally {
       seat.leave();
     }
@@ -185,8 +186,9 @@ export class Deliveries {
   /** Answers with what became of the message that was not finished, if one was begun. */
   private async deliverEach(flight: Flight, messages: readonly StoredMessage[], seat: HandlerSeat) {
     const { lane, claim } = flight;
-    const { handlers, settings, conduct } = this.parts;
+    const { handlers, settings } = this.parts;
     const { concurrency } = settings;
+    const settling = this.settlings.of(lane);
     let attempts = lane.attempts;
     for (const stored of messages) {
       const waitMs = delayLeft(stored);
@@ -208,8 +210,8 @@ export class Deliveries {
         await result.stillRunning;
       }
       if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
-      this.settling.finished(lane, claim, stored, result.produced.map(incomingProduced), result.journal);
-      if (conduct.settleEach?.has(lane.stage) === true) await this.settling.known(lane);
+      settling.finished(lane, claim, stored, result.produced.map(incomingProduced), result.journal);
+      if (this.settlings.settlesEach(lane.stage)) await settling.known(lane);
       attempts = 0;
     }
     return undefined;
@@ -241,7 +243,7 @@ export class Deliveries {
     stillRunning: Promise<void>,
   ): void {
     const { lane, claim, part } = flight;
-    this.settling.noted(lane, claim, head);
+    this.settlings.of(lane).noted(lane, claim, head);
     this.parts.trouble(`a handler does not end, and holds lane "${lane.name}" of stage "${lane.stage}"`, head.error);
     flight.head = head;
     lane.held = true;

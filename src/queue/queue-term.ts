@@ -7,7 +7,7 @@ import { Deliveries } from "./deliveries.js";
 import { Intake, termEnded } from "./intake.js";
 import { LaneTable } from "./lane-table.js";
 import { Redriving } from "./redriving.js";
-import { Settling } from "./settling.js";
+import { type SettlingLine, Settlings } from "./settlings.js";
 import { Steering } from "./steering.js";
 import type { QueueTermParts } from "./term-parts.js";
 
@@ -27,10 +27,10 @@ export class QueueTerm {
   private appender: Appender | null = null;
   private redriving: Redriving | null = null;
   private deliveries: Deliveries | null = null;
-  private settling: Settling | null = null;
+  private settlings: Settlings | null = null;
   private readonly hung = new Set<Promise<void>>();
-  /** How often in a row it was lost what had been claimed. */
-  private failures = 0;
+  /** How often in a row it was lost what had been claimed, by the line of commits that should have told. */
+  private readonly failures: Record<SettlingLine, number> = { usual: 0, each: 0 };
   private restInDoubt = false;
 
   constructor(parts: QueueTermParts) {
@@ -80,8 +80,8 @@ export class QueueTerm {
     try {
       for (let again = false; !signal.aborted; again = true) {
         // What was lost once is done again at once; what fails again and again, such as a full disk, is not tried all the time.
-        if (this.failures > 1)
-          await pause(clock, Math.min(restartPauseMs * 2 ** this.failures, longestPauseMs), signal);
+        const failures = Math.max(...Object.values(this.failures));
+        if (failures > 1) await pause(clock, Math.min(restartPauseMs * 2 ** failures, longestPauseMs), signal);
         if (again) await this.prepared();
         if (!signal.aborted) await this.deliver(); // It may have ended while the lanes were being read.
       }
@@ -109,7 +109,7 @@ export class QueueTerm {
     if (this.appender !== null && this.appender.doubts().length > 0) this.deliveries?.stop();
     this.redriving?.nudge();
     this.deliveries?.nudge();
-    this.settling?.nudge();
+    this.settlings?.nudge();
   }
 
   /** Lanes were held for something rare, and can be appended to again. */
@@ -127,36 +127,36 @@ export class QueueTerm {
       this.deliveries?.nudge();
       this.intake?.nudge();
     };
-    const settling = new Settling({
+    const settlings = new Settlings({
       parts,
       table,
       appender,
-      onSettled: () => {
-        this.failures = 0;
+      onSettled: (line) => {
+        this.failures[line] = 0;
         onFreed();
       },
       onFreed: () => onFreed(),
-      failed: (error) => {
-        this.failures += 1;
+      failed: (error, line) => {
+        this.failures[line] += 1;
         if (isOver(error)) parts.failed(error);
         else parts.trouble("it is not known what was finished: it may be delivered again", error);
         deliveries.stop();
       },
     });
-    const deliveries = new Deliveries({ parts, table, settling, hung: this.hung, onFreed });
-    this.settling = settling;
+    const deliveries = new Deliveries({ parts, table, settlings, hung: this.hung, onFreed });
+    this.settlings = settlings;
     this.deliveries = deliveries;
     if (appender.doubts().length > 0) deliveries.stop(); // They came into doubt while the lanes were being read.
-    const settled = settling.run();
+    const settled = settlings.run();
     try {
       await deliveries.run();
     } catch (error) {
       if (isOver(error)) parts.failed(error);
       else parts.trouble("messages could not be claimed", error);
       deliveries.stop();
-      this.failures += 1;
+      this.failures.usual += 1;
     } finally {
-      settling.stop();
+      settlings.stop();
       await settled;
     }
   }
