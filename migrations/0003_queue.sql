@@ -167,6 +167,33 @@ begin
 end
 $$;
 
+-- The same where all that happened is that lanes got further and are still worked on. Where every message is settled by itself
+-- this is what happens nearly always, and a plan for one row at a time costs a third of one for many.
+create function :"schema".settle_progress(
+  p_lanes bigint[], p_claims bigint[], p_done bigint[], p_segments integer[], p_epoch bigint, p_all boolean) returns jsonb
+language plpgsql set enable_seqscan = off as $$
+declare
+  v_gone bigint[] := '{}';
+begin
+  for v_place in 1 .. cardinality(p_lanes) loop
+    update :"schema".lanes set
+      done = p_done[v_place], done_segment = p_segments[v_place], wait_until = null, blocked = false,
+      attempts = case when done < p_done[v_place] then 0 else attempts end,
+      reclaims = case when done < p_done[v_place] then 0 else reclaims end,
+      last_error = case when done < p_done[v_place] then null else last_error end
+    where id = p_lanes[v_place] and claim = p_claims[v_place] and claim_epoch = p_epoch
+      and p_done[v_place] between done and claimed;
+    if not found then
+      v_gone := v_gone || p_lanes[v_place];
+    end if;
+  end loop;
+  if p_all and v_gone <> '{}' then
+    raise exception using errcode = 'HF010', message = 'claims are gone', detail = to_jsonb(v_gone);
+  end if;
+  return to_jsonb(v_gone);
+end
+$$;
+
 -- An operator gives up on a head that holds its lane. Not fenced: the row itself says that no leader works on it, and while it
 -- is blocked none begins to. Null where there is no such lane.
 create function :"schema".skip_head(p_queue text, p_stage text, p_name text) returns jsonb

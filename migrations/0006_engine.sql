@@ -40,6 +40,18 @@ create table :"schema".engine_steps (
 create index engine_steps_id on :"schema".engine_steps (id);
 create index engine_steps_kind on :"schema".engine_steps (kind, id);
 
+-- A function, so that the plan is made once a session and not for every message. A message may outlive its partition, in a lane
+-- that was held for long: then nobody can look for its steps.
+create function :"schema".write_steps(p_steps json) returns void
+language plpgsql as $$
+begin
+  insert into :"schema".engine_steps (id, kind, stage, lane, position, detail)
+  select x.id, x.kind, x.stage, x.lane, x.position, x.detail::json
+  from json_to_recordset(p_steps) x(id bigint, kind text, stage text, lane text, position bigint, detail text)
+  where x.id >= (select min(first_id) from :"schema".engine_partitions);
+end
+$$;
+
 -- The words of a run of messages, spread over buckets by their hashes: src/store/engine-words.ts says how they are packed.
 -- No word can be read from it.
 create table :"schema".engine_words (

@@ -47,6 +47,57 @@ describe.each([
     expect(await leader.take(3, [lane])).toEqual(["four"]);
   });
 
+  describe("of lanes that only got further, and are still worked on,", () => {
+    const further = (of: number, claim: number, done: number) =>
+      settlement(of, claim, done, { keeps: true, doneSegment: leader.segment });
+    let other: number;
+
+    beforeEach(async () => {
+      other = await leader.lane("y");
+      await leader.put(other, "y1", "y2", "y3");
+      await leader.claim(1, [lane], 3);
+      await leader.claim(2, [other], 2);
+    });
+
+    it("finishes what each of them says, and the rest stays in flight", async () => {
+      expect(await leader.settle(further(other, 2, 1), further(lane, 1, 2))).toEqual([]);
+      expect(await leader.row(lane)).toMatchObject({ done: 2 });
+      expect(await leader.row(other)).toMatchObject({ done: 1 });
+      expect(await leader.claim(3, [lane, other])).toEqual([]);
+      expect(await leader.settle(further(lane, 1, 3))).toEqual([]);
+      expect(await leader.settle(settlement(lane, 1, 3), settlement(other, 2, 1))).toEqual([]);
+      expect(await leader.take(4, [lane, other])).toEqual(["four", "y2", "y3"]);
+    });
+
+    it("forgets what their heads had been through, unless they got nowhere", async () => {
+      await leader.settle(settlement(lane, 1, 0, { head: { ...retry, waitMs: 0 } }));
+      await leader.claim(3, [lane], 3);
+      expect(await leader.settle(further(lane, 3, 0))).toEqual([]);
+      expect(await leader.row(lane)).toMatchObject({ done: 0, attempts: 1, lastError: "boom" });
+      expect(await leader.settle(further(lane, 3, 1))).toEqual([]);
+      expect(await leader.row(lane)).toMatchObject({ done: 1, attempts: 0, lastError: null });
+    });
+
+    it("names those whose claim is another, or that do not go that far; and the others are settled", async () => {
+      expect(await leader.settle(further(lane, 2, 1), further(other, 2, 1))).toEqual([lane]);
+      expect(await leader.settle(further(lane, 1, 1), further(other, 2, 3))).toEqual([other]);
+      expect(await leader.settle(further(lane, 1, 0))).toEqual([lane]);
+      expect(await leader.row(lane)).toMatchObject({ done: 1 });
+      expect(await leader.row(other)).toMatchObject({ done: 1 });
+    });
+
+    it("settles none of them where something comes with it and a claim is gone", async () => {
+      const target = await leader.lane("z", "out");
+      const produced = leader.batch([messageAt(target, 1, "made")]);
+      const settlements = [further(lane, 1, 1), further(other, 7, 1)];
+      expect(await leader.book.settle(leader.fence, settlements, produced)).toEqual([other]);
+      expect(await leader.row(lane)).toMatchObject({ done: 0 });
+      expect(await leader.row(target)).toMatchObject({ tail: 0 });
+      expect(await leader.book.settle(leader.fence, [further(lane, 1, 1)], produced)).toEqual([]);
+      expect(await leader.row(target)).toMatchObject({ tail: 1 });
+    });
+  });
+
   it("of a claim with another number changes nothing, whatever it tells, and is named", async () => {
     const other = await leader.lane("y");
     await leader.put(other, "y1");

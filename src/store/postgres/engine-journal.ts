@@ -23,14 +23,8 @@ export function settledStatements(schema: string, { steps, state }: SettledJourn
   ];
 }
 
-/** A message may outlive its partition, in a lane that was held for long: then nobody can look for its steps. */
 function stepStatement(schema: string, steps: readonly StepLine[]): string {
-  return `
-    insert into ${schema}.engine_steps (id, kind, stage, lane, position, detail)
-    select x.id, x.kind, x.stage, x.lane, x.position, x.detail::json
-    from json_to_recordset(${quoted(JSON.stringify(steps.map(stepJson)))}) x(
-      id bigint, kind text, stage text, lane text, position bigint, detail text)
-    where x.id >= (select min(first_id) from ${schema}.engine_partitions)`;
+  return `select ${schema}.write_steps(${quoted(JSON.stringify(steps.map(stepJson)))})`;
 }
 
 /** The last write to a key counts. Namespaces are locked in order, by whoever writes. */

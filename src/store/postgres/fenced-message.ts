@@ -72,13 +72,16 @@ function send(client: pg.ClientBase, text: string, copyIn: Buffer | null): Promi
   });
 }
 
-interface CopyConnection {
+/** What the driver's types leave out. */
+interface CopyConnection extends pg.Connection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
   sendCopyFail(reason: string): void;
 }
 
 type Reply = (error: Error | null | undefined, results: pg.QueryResult | pg.QueryResult[]) => void;
+
+const submitQuery = pg.Query.prototype.submit as (connection: pg.Connection) => Error | null;
 
 /** The driver's own query, which knows what COPY is but not what to do about it. */
 class CopyingQuery extends pg.Query {
@@ -90,10 +93,27 @@ class CopyingQuery extends pg.Query {
     this.copyIn = copyIn;
   }
 
+  /**
+   * The data goes along, and not when the server asks for it: that would be another round trip within the transaction. Where a
+   * statement before it fails the server passes over it, as the protocol says.
+   */
+  override readonly submit = (connection: pg.Connection): Error | null => {
+    connection.stream.cork();
+    try {
+      const refused = submitQuery.call(this, connection);
+      if (this.copyIn !== null && refused === null) {
+        const copying = connection as CopyConnection;
+        copying.sendCopyFromChunk(this.copyIn);
+        copying.endCopyFrom();
+      }
+      return refused;
+    } finally {
+      connection.stream.uncork();
+    }
+  };
+
   handleCopyInResponse(connection: CopyConnection): void {
-    if (this.copyIn === null) return connection.sendCopyFail("there is nothing to copy");
-    connection.sendCopyFromChunk(this.copyIn);
-    connection.endCopyFrom();
+    if (this.copyIn === null) connection.sendCopyFail("there is nothing to copy");
   }
 
   /** A row each (so says the protocol), in memory that the driver uses again. */

@@ -98,8 +98,8 @@ export class QueueTraffic {
   ) {
     const isWhole = produced !== null || journal !== undefined;
     // In the order of their ids, in which everybody locks lanes.
-    const claims = literal(JSON.stringify([...settlements].sort((one, other) => one.lane - other.lane).map(toRecord)));
-    const settle = `select ${this.schema}.settle_lanes(${claims}, ${fence.epoch}, ${isWhole}) as gone`;
+    const sorted = [...settlements].sort((one, other) => one.lane - other.lane);
+    const settle = `select ${this.settling(sorted, fence.epoch, isWhole)} as gone`;
     // Lost with the server, it is done again: delivery is at least once. What was produced is another matter.
     const appended =
       produced === null || produced.messages.length === 0
@@ -109,7 +109,7 @@ export class QueueTraffic {
       const told = journal === undefined ? [] : settledStatements(this.schema, journal);
       const statements = [settle, ...appended.statements, ...told];
       const { results } = await this.send(fence, { ...appended, statements });
-      const rows = results.flatMap((result) => result.rows as { gone: readonly number[] }[]);
+      const rows = results.flatMap((result) => result.rows as { gone?: readonly number[] }[]);
       return rows[0]?.gone ?? [];
     } catch (error) {
       const { cause } = error as { cause?: unknown };
@@ -120,6 +120,17 @@ export class QueueTraffic {
       if (arePlacesTaken) throw placesTaken();
       return JSON.parse((cause as pg.DatabaseError).detail ?? "[]") as readonly number[];
     }
+  }
+
+  private settling(settlements: readonly Settlement[], epoch: bigint, isWhole: boolean): string {
+    const { schema } = this;
+    if (!settlements.every(isProgress)) {
+      return `${schema}.settle_lanes(${literal(JSON.stringify(settlements.map(toRecord)))}, ${epoch}, ${isWhole})`;
+    }
+    const columns = (["lane", "claim", "done", "doneSegment"] as const).map((name) =>
+      arrayOf(settlements.map((settlement) => settlement[name] ?? 0)),
+    );
+    return `${schema}.settle_progress(${columns.join(", ")}, ${epoch}, ${isWhole})`;
   }
 
   private appending(fence: FenceToken, { queue, segment, messages, waking, journal }: AppendBatch) {
@@ -153,6 +164,10 @@ export function placesTaken(): HoldfastError {
 const arrayOf = (numbers: readonly number[]): string => `'{${numbers.join(",")}}'`;
 
 const literal = (text: string): string => pg.escapeLiteral(text);
+
+/** It got further, and is still worked on. */
+const isProgress = ({ head, keeps, doneSegment }: Settlement): boolean =>
+  head.kind === "ready" && keeps && doneSegment !== null;
 
 function toRecord({ lane, claim, done, doneSegment, keeps, head }: Settlement) {
   const told = { lane, claim, done, segment: doneSegment, keeps };
