@@ -11,14 +11,14 @@ export interface Separators {
   readonly truncation: string;
 }
 
-export const usualSeparators: Separators = {
+export const usualSeparators: Separators = Object.freeze({
   field: "|",
   component: "^",
   repetition: "~",
   escape: "\\",
   subcomponent: "&",
   truncation: "",
-};
+});
 
 export type SeparatorsRead =
   | { readonly kind: "read"; readonly separators: Separators }
@@ -48,11 +48,21 @@ export function readSeparators(line: Uint8Array): SeparatorsRead {
   if (new Set(characters).size < characters.length) {
     return malformed(`${name}-2 names a separator twice; it is usually ^~\\&.`);
   }
-  const [component = "", repetition = "", mark = "", subcomponent = "", truncation = ""] = byteText(characters);
-  return {
-    kind: "read",
-    separators: { field: String.fromCharCode(field), component, repetition, escape: mark, subcomponent, truncation },
-  };
+  const separators = separatorsOf(String.fromCharCode(field), byteText(characters));
+  return { kind: "read", separators };
+}
+
+/** The same object where nearly every message has the same: what is worked out for it once need not be again. */
+function separatorsOf(field: string, characters: string): Separators {
+  const [component = "", repetition = "", mark = "", subcomponent = "", truncation = ""] = characters;
+  const separators = { field, component, repetition, escape: mark, subcomponent, truncation };
+  return isUsual(separators) ? usualSeparators : separators;
+}
+
+function isUsual(separators: Separators): boolean {
+  return (Object.keys(usualSeparators) as (keyof Separators)[]).every(
+    (name) => separators[name] === usualSeparators[name],
+  );
 }
 
 function malformed(reason: string): SeparatorsRead {
