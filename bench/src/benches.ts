@@ -8,4 +8,5 @@ export const benches: Readonly<Record<string, Bench>> = {
   scale: async (options) => (await import("./scale.js")).benchScale(options),
   queue: async (options) => (await import("./queue/queue-bench.js")).benchQueue(options),
   jobs: async (options) => (await import("./jobs/jobs-bench.js")).benchJobs(options),
+  engine: async (options) => (await import("./engine/engine-bench.js")).benchEngine(options),
 };

@@ -1,3 +1,5 @@
+import type { EngineLoad, Exchange } from "./engine/engine-load.js";
+import type { SearchFilter } from "./engine/search-filter.js";
 import type { QueueLoad, Timing } from "./queue/queue-load.js";
 
 /** What a bench and its child processes say to each other. Times are of the machine-wide monotonic clock, in nanoseconds. */
@@ -17,6 +19,12 @@ export type FromProcess =
   | { readonly kind: "serving"; readonly url: string }
   /** From the moment before a job was sent to the moment when an agent had it, each in milliseconds. */
   | { readonly kind: "pickedUp"; readonly times: readonly number[] }
+  /** Where MLLP messages are acknowledged. */
+  | { readonly kind: "receiving"; readonly ports: readonly number[] }
+  | (Exchange & { readonly kind: "exchanged" })
+  | { readonly kind: "inserted"; readonly ms: number }
+  | { readonly kind: "opened" }
+  | { readonly kind: "searched"; readonly ms: number; readonly found: number }
   | { readonly kind: "failed"; readonly reason: string };
 
 export interface Elected {
@@ -66,6 +74,12 @@ export type ToProcess =
   | { readonly kind: "beat"; readonly everyMs: number }
   /** Submits so many jobs, one after another. */
   | { readonly kind: "pickUp"; readonly jobs: number }
+  | { readonly kind: "receive"; readonly interfaces: number }
+  /** Sends a load to these ports. */
+  | { readonly kind: "exchange"; readonly ports: readonly number[]; readonly load: EngineLoad }
+  | { readonly kind: "insert"; readonly rows: number; readonly sessions: number }
+  | { readonly kind: "openGraph"; readonly folder: string }
+  | { readonly kind: "search"; readonly filter: SearchFilter; readonly limit: number }
   | { readonly kind: "run" }
   | { readonly kind: "stop" };
 
