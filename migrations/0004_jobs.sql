@@ -693,24 +693,23 @@ declare
   v_marks jsonb;
 begin
   -- The first of each demand that suits, and of those the first: so each is handed out from its head on, without a gap.
-  -- By ctid: nobody else changes a job meanwhile.
-  with picked as (
-    select j.ctid as place
-    from :"schema".job_demands d cross join lateral (
-      select j.ctid, j.n, j.priority from :"schema".jobs j
-      where j.demand = d.id and j.ready
-        and (3 - j.priority, j.n) > (
-          coalesce((p_marks -> d.id::text ->> 0)::integer, -1), coalesce((p_marks -> d.id::text ->> 1)::bigint, 0))
-      order by 3 - j.priority, j.n limit p_most
-    ) j
-    where d.namespace = p_namespace and d.pinned_agent in ('', p_agent) and d.capabilities <@ p_capabilities
-    order by 3 - j.priority, j.n limit p_most
-  ), moved as (
+  -- By ctid, since nobody else changes a job meanwhile; by all of them at once, since to look for each is a scan of its own.
+  with moved as (
     update :"schema".jobs j set
       state = 'leased', ready = false, job_epoch = j.job_epoch + 1, attempts = j.attempts + 1, lease_id = p_lease_id,
       agent = p_agent, run_until = :"schema".after_ms(v_now, j.timeout_ms), progress = null, leader_epoch = p_epoch,
       updated_at = v_now
-    from picked p where j.ctid = p.place
+    where j.ctid = any (array(
+      select j.place
+      from :"schema".job_demands d cross join lateral (
+        select j.ctid as place, j.n, j.priority from :"schema".jobs j
+        where j.demand = d.id and j.ready
+          and (3 - j.priority, j.n) > (
+            coalesce((p_marks -> d.id::text ->> 0)::integer, -1), coalesce((p_marks -> d.id::text ->> 1)::bigint, 0))
+        order by 3 - j.priority, j.n limit p_most
+      ) j
+      where d.namespace = p_namespace and d.pinned_agent in ('', p_agent) and d.capabilities <@ p_capabilities
+      order by 3 - j.priority, j.n limit p_most))
     returning j.n, j.priority, j.demand, j.run_until, j.job_id, j.op, j.job_epoch
   ), taken as (
     select * from moved order by priority desc, n
