@@ -1,8 +1,8 @@
 import { type ErrorCode, HoldfastError } from "../errors.js";
-import type { EngineBook, MessageFilter } from "../store/engine-contract.js";
+import type { EngineBook, MessageFilter, MessageRow } from "../store/engine-contract.js";
 import type { Page } from "../store/page.js";
 import type { Engine } from "./engine.js";
-import { rowOfMessage } from "./message-lookup.js";
+import { missingMessage, rowOfMessage } from "./message-lookup.js";
 import type { Refused } from "./transports/transport.js";
 
 export interface ReplayWish {
@@ -26,42 +26,39 @@ export interface ReplayedMany {
   readonly left: readonly string[];
 }
 
-/** So many at once. */
+/** So many by one call. */
 export const mostReplayed = 1_000;
 const pageSize = 100;
+/** So many, or so many bytes of them, are read together and taken in by one commit. */
+const atOnce = 50;
+const bytesAtOnce = 8 * 1_048_576;
+/** How many bodies are read at the same time: others want to read, too. */
+const readersAtOnce = 4;
 
 /** What concerns one message alone: the others are replayed all the same. */
 const ofOneMessage: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["NOT_FOUND", "GONE", "REFUSED", "BODY_TOO_LARGE"]);
 
+/** A message that can be taken in again, or why it cannot. */
+type Readied =
+  | { readonly kind: "ready"; readonly row: MessageRow; readonly body: Buffer }
+  | { readonly kind: "failed"; readonly id: string; readonly error: HoldfastError };
+
+type Book = Pick<EngineBook, "rows" | "bodyOf" | "search">;
+
 /** Takes messages in again, as new ones that name the old: through the router and the handlers as they are now. */
 export class Replaying {
   private readonly engine: Pick<Engine, "take" | "graph">;
-  private readonly book: Pick<EngineBook, "bodyOf" | "search">;
+  private readonly book: Book;
 
-  constructor(engine: Pick<Engine, "take" | "graph">, book: Pick<EngineBook, "bodyOf" | "search">) {
+  constructor(engine: Pick<Engine, "take" | "graph">, book: Book) {
     this.engine = engine;
     this.book = book;
   }
 
   async replay(id: string, { to, body: edited }: ReplayWish): Promise<ReplayReport> {
     this.checkOutbound(to);
-    const { connection } = await rowOfMessage(this.book, id);
-    if (!this.engine.graph.inbounds.has(connection)) {
-      throw new HoldfastError(
-        "REFUSED",
-        `Message ${id} came in by connection "${connection}", which left the configuration: send its body to another one.`,
-      );
-    }
-    const body = edited ?? (await this.book.bodyOf(id));
-    if (body === null) {
-      throw new HoldfastError(
-        "GONE",
-        `The body of message ${id} is kept no more (retention.bodies_days): send another.`,
-      );
-    }
-    const receipt = await this.engine.take(connection, { body, peer: "replay" }, { of: id, only: to ?? null });
-    if (receipt.kind === "accepted") return { id: receipt.id, replayOf: id };
-    throw notTaken(receipt, `Message ${id}`);
+    const row = await rowOfMessage(this.book, id);
+    return await this.take(row, edited ?? (await this.bodyOf(row)), to);
   }
 
   /** Those that match, the newest first, no more than so many, as far as the time reaches; and where to go on. */
@@ -81,26 +78,81 @@ export class Replaying {
   }
 
   /**
-   * In the order in which they came, one after another. Where the first cannot be tried, nothing has happened, and that is what
-   * is thrown; after that each has its outcome.
+   * In the order in which they came. Where the first cannot be tried, nothing has happened, and that is what is thrown; after
+   * that each has its outcome.
    */
   async replayAll(ids: readonly string[], to: string | undefined, signal: AbortSignal): Promise<ReplayedMany> {
     this.checkOutbound(to);
-    const waiting = [...new Set(ids)].sort((one, other) => Number(one) - Number(other));
     const outcomes: ReplayOutcome[] = [];
-    while (waiting.length > 0 && !signal.aborted) {
-      const id = waiting.shift() as string;
-      try {
-        outcomes.push(await this.replay(id, { to }));
-      } catch (error) {
-        if (!(error instanceof HoldfastError)) throw error;
-        const isItsOwn = ofOneMessage.has(error.code);
-        if (!isItsOwn && outcomes.length === 0) throw error;
-        outcomes.push({ replayOf: id, error });
-        if (!isItsOwn) break;
-      }
+    let left: readonly string[] = [...new Set(ids)].sort((one, other) => Number(one) - Number(other));
+    while (left.length > 0 && !signal.aborted) {
+      const some = await this.readied(left);
+      // Called one after another, in one go: so they come into their lanes in this order.
+      const done = await Promise.all(some.map(async (one) => await this.outcomeOf(one, to)));
+      const stop = done.find((outcome) => "error" in outcome && !ofOneMessage.has(outcome.error.code));
+      if (stop !== undefined && "error" in stop && ![...outcomes, ...done].some((one) => "id" in one)) throw stop.error;
+      outcomes.push(...done);
+      left = left.slice(some.length);
+      if (stop !== undefined) break;
     }
-    return { outcomes, left: waiting };
+    return { outcomes, left };
+  }
+
+  /** The first few of them, with their bodies. */
+  private async readied(ids: readonly string[]): Promise<readonly Readied[]> {
+    const some = ids.slice(0, atOnce);
+    const rows = new Map((await this.book.rows(some)).map((row) => [row.id, row]));
+    const readied: Readied[] = [];
+    for (let bytes = 0; readied.length < some.length && bytes < bytesAtOnce; ) {
+      const next = some.slice(readied.length, readied.length + readersAtOnce);
+      readied.push(...(await Promise.all(next.map(async (id) => await this.readiedOne(id, rows.get(id))))));
+      bytes += next.reduce((sum, id) => sum + (rows.get(id)?.size ?? 0), 0);
+    }
+    // Nothing overtakes one that could not be read for a while.
+    const stopped = readied.findIndex((one) => one.kind === "failed" && !ofOneMessage.has(one.error.code));
+    return stopped === -1 ? readied : readied.slice(0, stopped + 1);
+  }
+
+  private async readiedOne(id: string, row: MessageRow | undefined): Promise<Readied> {
+    try {
+      if (row === undefined) throw await missingMessage(this.book, id);
+      return { kind: "ready", row, body: await this.bodyOf(row) };
+    } catch (error) {
+      if (error instanceof HoldfastError) return { kind: "failed", id, error };
+      throw error;
+    }
+  }
+
+  private async outcomeOf(one: Readied, to: string | undefined): Promise<ReplayOutcome> {
+    if (one.kind === "failed") return { replayOf: one.id, error: one.error };
+    try {
+      return await this.take(one.row, one.body, to);
+    } catch (error) {
+      if (error instanceof HoldfastError) return { replayOf: one.row.id, error };
+      throw error;
+    }
+  }
+
+  private async bodyOf({ id, connection }: MessageRow): Promise<Buffer> {
+    this.checkConnection(id, connection);
+    const body = await this.book.bodyOf(id);
+    if (body !== null) return body;
+    throw new HoldfastError("GONE", `The body of message ${id} is kept no more (retention.bodies_days): send another.`);
+  }
+
+  private async take({ id, connection }: MessageRow, body: Buffer, to: string | undefined): Promise<ReplayReport> {
+    this.checkConnection(id, connection);
+    const receipt = await this.engine.take(connection, { body, peer: "replay" }, { of: id, only: to ?? null });
+    if (receipt.kind === "accepted") return { id: receipt.id, replayOf: id };
+    throw notTaken(receipt, `Message ${id}`);
+  }
+
+  private checkConnection(id: string, connection: string): void {
+    if (this.engine.graph.inbounds.has(connection)) return;
+    throw new HoldfastError(
+      "REFUSED",
+      `Message ${id} came in by connection "${connection}", which left the configuration: send its body to another one.`,
+    );
   }
 
   checkOutbound(to: string | undefined): void {

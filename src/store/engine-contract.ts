@@ -34,6 +34,8 @@ export interface EngineBook {
    * search takes long: what would is left for the next one.
    */
   search(filter: MessageFilter, page: Page): Promise<FoundMessages>;
+  /** These messages, newest first; those that are not there, or not any more, are left out. */
+  rows(ids: readonly string[]): Promise<readonly MessageRow[]>;
   /** The message with all that became of it; null where there is none, or none any more. */
   message(id: string): Promise<MessageAccount | null>;
   /** As it came; null where its body is kept no more. */

@@ -151,6 +151,14 @@ describe.each([
     expect(await leader.found({ type: "ADT\0\ud800^A01" })).toEqual([id]);
   });
 
+  it("has the rows of messages by their ids, newest first, each once", async () => {
+    const [one = "", two = "", three = ""] = await leader.receive({ controlId: "a" }, { controlId: "b" }, {});
+    const rows = await leader.book.rows([one, "99", three, "x", one]);
+    expect(rows.map(({ id }) => id)).toEqual([three, one]);
+    expect(await leader.book.rows([two])).toMatchObject([{ id: two, controlId: "b", statuses: ["received"] }]);
+    expect(await leader.book.rows([])).toEqual([]);
+  });
+
   it("knows nothing of messages that are none", async () => {
     for (const id of ["0", "99", "-1", "x", "", "1e3", "9".repeat(400)]) {
       expect(await leader.book.message(id)).toBeNull();

@@ -9,6 +9,7 @@ import {
   type IdRange,
   type MessageAccount,
   type MessageFilter,
+  type MessageRow,
   messageIdHeader,
   type NodeConfig,
   type ReceivedAnswer,
@@ -74,6 +75,10 @@ export class MemoryEngineBook implements EngineBook {
 
   async search(filter: MessageFilter, page: Page): Promise<FoundMessages> {
     return await Promise.resolve(this.reading.search(filter, page));
+  }
+
+  async rows(ids: readonly string[]): Promise<readonly MessageRow[]> {
+    return await Promise.resolve(this.reading.rows(ids));
   }
 
   async message(id: string): Promise<MessageAccount | null> {

@@ -83,6 +83,11 @@ export class MemoryEngineReading {
     return { id: `${id}`, receivedAt, connection, type, controlId, size, replayOf: replayed, statuses };
   }
 
+  rows(ids: readonly string[]): readonly MessageRow[] {
+    const found = new Set(ids.map((id) => this.messageOf(id)).filter((message) => message !== undefined));
+    return [...found].sort((one, other) => other.id - one.id).map((message) => this.row(message));
+  }
+
   account(id: string): MessageAccount | null {
     const message = this.messageOf(id);
     if (message === undefined) return null;

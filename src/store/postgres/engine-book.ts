@@ -11,6 +11,7 @@ import {
   type IdRange,
   type MessageAccount,
   type MessageFilter,
+  type MessageRow,
   type NodeConfig,
   type ReceivedAnswer,
   type ReferenceRow,
@@ -19,7 +20,7 @@ import {
   type RunningConfig,
   type StateReading,
 } from "../engine-contract.js";
-import { EngineReading } from "./engine-reading.js";
+import { EngineReading, isMessageId } from "./engine-reading.js";
 import { EngineSearch } from "./engine-search.js";
 import { WordIndex } from "./engine-word-index.js";
 import { quoted, storable } from "./literal.js";
@@ -78,6 +79,10 @@ export class PostgresEngineBook implements EngineBook {
 
   async search(filter: MessageFilter, page: Page): Promise<FoundMessages> {
     return await this.searching.search(filter, page);
+  }
+
+  async rows(ids: readonly string[]): Promise<readonly MessageRow[]> {
+    return await this.reading.rowsOf(ids.filter(isMessageId).map(Number));
   }
 
   async message(id: string): Promise<MessageAccount | null> {
