@@ -11,6 +11,7 @@ import { openPlaces, type Places } from "./places.js";
 import { quickCluster, ServeProcess } from "./serve-process.js";
 
 const patienceMs = 30_000;
+const stuckMs = 10_000;
 const places = [1, 2] as const;
 const role = "engine";
 
@@ -113,16 +114,22 @@ export class EngineCluster implements AsyncDisposable {
     }
   }
 
-  /** Resolves when nothing is left in any lane. */
+  /** Resolves when nothing is left in any lane. It may take as long as it takes, while something arrives. */
   async drained(): Promise<void> {
+    let left: readonly unknown[] = [];
     const isEmpty = async (): Promise<boolean> => {
-      const { rows } = await this.client.query(
-        `SELECT FROM holdfast.lanes l WHERE queue = 'engine'
-         AND EXISTS (SELECT FROM holdfast.messages m WHERE m.lane = l.id AND m.position > l.done) LIMIT 1`,
-      );
-      return rows.length === 0;
+      ({ rows: left } = await this.client.query(
+        `SELECT l.stage, l.name, l.done, l.claimed, (SELECT max(position) FROM holdfast.messages m WHERE m.lane = l.id) AS last
+         FROM holdfast.lanes l WHERE queue = 'engine'
+         AND EXISTS (SELECT FROM holdfast.messages m WHERE m.lane = l.id AND m.position > l.done)`,
+      ));
+      return left.length === 0;
     };
-    if (!(await waitUntil(isEmpty, patienceMs))) throw new Error(`The queue did not drain.\n${this.story()}`);
+    for (let before = -1; this.receivers.arrived.length > before; ) {
+      before = this.receivers.arrived.length;
+      if (await waitUntil(isEmpty, stuckMs)) return;
+    }
+    throw new Error(`The queue did not drain: ${JSON.stringify(left)}\n${this.story()}`);
   }
 
   /** What the journal and the dead letters say in the end. */
