@@ -16,12 +16,13 @@ create unlogged table :"schema".worker_orders (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create index worker_orders_incarnation on :"schema".worker_orders (incarnation);
 
--- Whether a process is one of the cluster's, by this database's clock.
+-- Whether a process is one of the cluster's, by this database's clock and the silence that whoever asks allows: that somebody
+-- else has called it dead for its silence counts for nothing.
 create function :"schema".is_living(p_incarnation text, p_node_timeout_ms double precision) returns boolean
 language sql volatile as $$
   select exists (
     select from :"schema".nodes
-    where incarnation = p_incarnation and status not in ('dead', 'left')
+    where incarnation = p_incarnation and status <> 'left'
       and last_heartbeat >= :"schema".after_ms(clock_timestamp(), -p_node_timeout_ms))
 $$;
 

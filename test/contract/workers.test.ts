@@ -104,6 +104,14 @@ describe.each([
     expect(await pendingIds()).toEqual([]);
   });
 
+  it("goes by the silence that the leader allows, whoever has called the process dead", async () => {
+    await worker.store.workers.send("1", {});
+    const rules = { nodeTimeoutMs: -1, markDead: true, forgetAfterMs: hour, historyDays: 0, auditDays: 0 };
+    expect((await leader.store.registry.tidy(rules)).died).toContain("b");
+    expect(await leader.store.workers.pending([], -1)).toEqual([]);
+    expect(await pendingIds()).toEqual(["1"]);
+  });
+
   it("tells the leader of orders, and the worker of answers, as they come", async () => {
     const heard = (player: Player): string[] => {
       const kinds: string[] = [];

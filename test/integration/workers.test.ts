@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
+import { createTestDatabase, makeTestDirectory, startTestServer } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
-import { quickCluster, ServeProcess } from "../support/serve-process.js";
+import { quickCluster, ServeProcess, type ServeSettings } from "../support/serve-process.js";
 
 const patienceMs = 60_000;
 
@@ -46,8 +46,9 @@ async function until(isTrue: () => Promise<boolean> | boolean, what: string, nod
 }
 
 /** Three nodes with the same operations; node-1 leads, and the others wait for work when this resolves. */
-async function startThree(databaseUrl: string, ops: string): Promise<ServeCluster> {
-  const cluster = await ServeCluster.start(databaseUrl, 3, { "jobs.drain_grace_seconds": 1 }, ["--ops", ops]);
+async function startThree(databaseUrl: string, ops: string, settings: ServeSettings = {}): Promise<ServeCluster> {
+  const all = { "jobs.drain_grace_seconds": 1, ...settings };
+  const cluster = await ServeCluster.start(databaseUrl, 3, all, ["--ops", ops]);
   const leader = cluster.node("node-1");
   const areHere = async (): Promise<boolean> => {
     const { items } = await leader.read<{ readonly items: readonly { readonly agent: string }[] }>("/v1/agents");
@@ -166,6 +167,33 @@ describe("workers in real processes", () => {
     expect((await look()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1]);
     const again = await submit(next, "double", { n: 4 });
     await until(async () => (await seen(next, again)).state === "succeeded", "Nobody works any more.", others);
+  });
+
+  it("keep what they have while the database is away for longer than the node timeout: nobody could be heard", {
+    timeout: 180_000,
+  }, async () => {
+    await using server = await startTestServer();
+    const { ops, release } = await operations();
+    await using cluster = await startThree(server.url, ops, { "cluster.node_timeout_seconds": 4 });
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n += 1) ids.push(await submit(cluster.node("node-1"), "hold", { until: "go" }));
+    const look = async () => await Promise.all(ids.map(async (id) => await seen(cluster.node("node-3"), id)));
+    const are = async (state: string): Promise<boolean> => (await look()).every((job) => job.state === state);
+    await until(async () => await are("leased"), "The jobs were not handed out.", cluster.nodes);
+    const before = await look();
+    const stoppedAt = performance.now();
+    await server.stop("fast");
+    await waitUntil(() => performance.now() - stoppedAt > 5_000, patienceMs);
+    await server.start();
+    const leader = await cluster.leader(cluster.nodes);
+    const { node_id: leaderId } = await leader.read<{ readonly node_id: string }>("/role");
+    await release("go");
+    await until(async () => await are("succeeded"), "The jobs did not end.", cluster.nodes);
+    // What the new leader had goes to others by its own rule.
+    const kept = before.filter(({ agent }) => agent !== `node:${leaderId}`);
+    expect(kept.length).toBeGreaterThanOrEqual(2);
+    const after = new Map((await look()).map((job) => [job.job_id, job]));
+    for (const { job_id: id, agent } of kept) expect(after.get(id)).toMatchObject({ agent, job_epoch: 1, attempts: 1 });
   });
 
   it("are one where a node is alone: it leads, and works by itself", { timeout: 120_000 }, async () => {

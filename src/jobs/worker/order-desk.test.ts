@@ -25,6 +25,7 @@ function scene() {
   const leases: Waiting[] = [];
   const done: string[] = [];
   const forsaken: ForsakenLease[] = [];
+  const silences: number[] = [];
   const troubles: string[] = [];
   let isAway = false;
   const reach = (): void => {
@@ -43,8 +44,9 @@ function scene() {
       answered.push(...answers);
       await Promise.resolve();
     },
-    forsaken: async () => {
+    forsaken: async (silenceMs) => {
       reach();
+      silences.push(silenceMs);
       done.push("looked for the dead");
       return await Promise.resolve(forsaken.splice(0));
     },
@@ -83,7 +85,7 @@ function scene() {
   const away = (is: boolean): void => {
     isAway = is;
   };
-  return { clock, desk, rows, put, answered, leases, done, forsaken, troubles, away };
+  return { clock, desk, rows, put, answered, leases, done, forsaken, silences, troubles, away };
 }
 
 const kinds = (answers: readonly OrderAnswer[]) =>
@@ -227,6 +229,32 @@ describe("the leader's desk for workers", () => {
     desk.hear();
     await clock.advance(0);
     expect(done).toEqual(["looked for the dead"]);
+    desk.end();
+  });
+
+  it("judges nobody by its silence before the database has answered for a node timeout, and again when it was away", async () => {
+    const { clock, desk, silences, away } = scene();
+    const judged = async (afterMs: number): Promise<boolean> => {
+      await clock.advance(afterMs);
+      silences.length = 0;
+      desk.membersChanged();
+      await clock.advance(0);
+      expect(silences).toHaveLength(1);
+      return silences[0] === 5_000;
+    };
+    void desk.run();
+    expect(await judged(4_000)).toBe(false);
+    silences.length = 0;
+    await clock.advance(2_000);
+    // It is looked for the dead as soon as they can be told.
+    expect(silences).toEqual([5_000]);
+    expect(await judged(1_000)).toBe(true);
+    away(true);
+    await clock.advance(10_000);
+    away(false);
+    await clock.advance(1_000);
+    expect(await judged(2_000)).toBe(false);
+    expect(await judged(5_000)).toBe(true);
     desk.end();
   });
 

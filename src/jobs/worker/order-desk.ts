@@ -1,7 +1,7 @@
 import type { Clock } from "../../election/clock.js";
 import { pause } from "../../lifecycle/pause.js";
 import { Signal } from "../../lifecycle/signal.js";
-import type { OrderAnswer, PendingOrder, WorkerBook } from "../../store/worker-contract.js";
+import type { ForsakenLease, OrderAnswer, PendingOrder, WorkerBook } from "../../store/worker-contract.js";
 import { carryOut, type OrderTaker } from "./order-carrying.js";
 import { answerJson, isPassing, readOrder, type WorkerAnswer, type WorkerOrder } from "./worker-order.js";
 
@@ -22,6 +22,8 @@ export interface OrderDeskParts {
 const mostSettled = 10_000;
 const firstPauseMs = 20;
 const longestPauseMs = 2_000;
+/** A hundred years: then only who has left, or is another process by now, does not live. */
+const anySilenceMs = 36_500 * 86_400_000;
 
 /**
  * Where the leader takes what workers ask, during one term. An order waits here in memory, as an agent's long poll does; its answer is
@@ -38,6 +40,8 @@ export class OrderDesk {
   private answers: OrderAnswer[] = [];
   private isWriting = false;
   private isForsakenDue = true;
+  /** Since when the database answers without delay; null where it did not when it was last asked. */
+  private heardSince: number | null = null;
 
   constructor(parts: OrderDeskParts) {
     this.parts = parts;
@@ -72,11 +76,12 @@ export class OrderDesk {
         await this.look();
         if (isForsakenDue) {
           // After the look, which has called off what the dead waited for: else they would be handed their jobs again.
-          forsakenAt = clock.mono() + nodeTimeoutMs;
+          forsakenAt = Math.min(clock.mono() + nodeTimeoutMs, this.judgesFrom ?? Number.POSITIVE_INFINITY);
           await this.giveBackForsaken();
         }
       } catch (error) {
         this.isForsakenDue = true;
+        this.heardSince = null;
         trouble("cannot read what workers ask for", error);
         await pause(clock, beatMs, this.over.signal);
       }
@@ -84,10 +89,29 @@ export class OrderDesk {
     }
   }
 
+  /** From when on the silent are judged, where that is still to come: while the database was away, it heard nobody. */
+  private get judgesFrom(): number | null {
+    const { clock, nodeTimeoutMs } = this.parts;
+    const from = (this.heardSince ?? clock.mono()) + nodeTimeoutMs;
+    return from > clock.mono() ? from : null;
+  }
+
+  /** Asks the database with how long a process may be silent. False where its answer was so late that it says nothing of that. */
+  private async heard(ask: (silenceMs: number) => Promise<void>): Promise<boolean> {
+    const { clock, beatMs, nodeTimeoutMs } = this.parts;
+    const sentAt = clock.mono();
+    await ask(this.judgesFrom === null ? nodeTimeoutMs : anySilenceMs);
+    const isPrompt = clock.mono() - sentAt <= beatMs;
+    if (this.heardSince === null || !isPrompt) this.heardSince = clock.mono();
+    return isPrompt;
+  }
+
   private async look(): Promise<void> {
-    const { book, nodeTimeoutMs } = this.parts;
     const before = [...this.taken.keys()];
-    const pending = await book.pending(before, nodeTimeoutMs);
+    let pending: readonly PendingOrder[] = [];
+    await this.heard(async (silenceMs) => {
+      pending = await this.parts.book.pending(before, silenceMs);
+    });
     if (this.over.signal.aborted) return;
     const there = new Set(pending.map(({ id }) => id));
     // Withdrawn, or its process lives no more; one that only seemed so is taken up again by a later look.
@@ -165,8 +189,16 @@ export class OrderDesk {
   }
 
   private async giveBackForsaken(): Promise<void> {
-    const { book, jobs, nodeTimeoutMs, gaveBack } = this.parts;
-    for (const { agent, leaseId } of await book.forsaken(nodeTimeoutMs)) {
+    const { book, jobs, gaveBack } = this.parts;
+    let forsaken: readonly ForsakenLease[] = [];
+    const isPrompt = await this.heard(async (silenceMs) => {
+      forsaken = await book.forsaken(silenceMs);
+    });
+    if (!isPrompt) {
+      this.isForsakenDue = true;
+      return;
+    }
+    for (const { agent, leaseId } of forsaken) {
       if (this.over.signal.aborted) return;
       const jobIds = await jobs.forsake(agent, leaseId);
       if (jobIds.length > 0) gaveBack(agent, jobIds.length);

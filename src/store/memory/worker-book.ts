@@ -1,4 +1,3 @@
-import { statusNow } from "../../membership/node-row.js";
 import type { WorkerBook } from "../worker-contract.js";
 import type { MemoryCluster } from "./cluster.js";
 import type { MemoryRegistry } from "./registry.js";
@@ -9,8 +8,7 @@ export function memoryWorkerBook(shared: MemoryCluster, registry: MemoryRegistry
   const isLiving = (incarnation: string, nodeTimeoutMs: number): boolean => {
     const node = [...shared.nodes.values()].find((each) => each.incarnation === incarnation);
     if (node === undefined) return false;
-    const heartbeatAgeMs = shared.database.now() - node.lastHeartbeat;
-    return !["dead", "left"].includes(statusNow({ ...node, heartbeatAgeMs }, nodeTimeoutMs));
+    return node.status !== "left" && shared.database.now() - node.lastHeartbeat <= nodeTimeoutMs;
   };
   const tellLeader = (): void => queueMicrotask(() => requested.emit("order"));
   return {
