@@ -128,6 +128,55 @@ begin
 end
 $$;
 
+-- The contiguous prefix of each lane, by the index on (lane, position), from what the row says is finished. Whoever has something
+-- in flight, is paused or blocked gets nothing: a head that waits holds its lane. How it is packed: src/store/postgres/queue-wire.ts.
+-- A function, so that the plan is made once a session: to make it takes longer than to claim a few messages. Each lane and its
+-- messages are found by their keys, whatever old statistics make the planner believe; and what is claimed stays in memory.
+create function :"schema".claim_lanes(
+  p_lanes bigint[], p_limits integer[], p_lane_bytes bigint, p_claim bigint, p_epoch bigint, p_lease_ms bigint)
+returns table (lane bigint, described text, bodies bytea)
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan set work_mem = '32MB' as $$
+#variable_conflict use_column
+begin
+  return query
+  with free as (
+    select l.id, l.done, l.done_segment, w.most
+    from unnest(p_lanes, p_limits) w(id, most) join :"schema".lanes l using (id)
+    where l.claimed = l.done and not l.paused and not l.blocked
+      and (l.wait_until is null or l.wait_until <= clock_timestamp())
+  ), found as (
+    select f.id as lane, m.* from free f cross join lateral (
+      select
+        max(m.position) as last,
+        json_build_array(
+          min(m.position), array_agg(octet_length(m.body) order by m.position), array_agg(m.segment order by m.position),
+          array_agg(floor(date_part('epoch', m.at) * 1000)::bigint order by m.position),
+          case when bool_or(m.key is not null or m.headers is not null)
+            then json_agg(json_build_array(m.key, m.headers) order by m.position) end,
+          floor(date_part('epoch', clock_timestamp()) * 1000)::bigint)::text as described,
+        string_agg(m.body, ''::bytea order by m.position) as bodies
+      from (
+        select
+          m.*, row_number() over (order by m.position) as place,
+          sum(octet_length(m.body)) over (order by m.position) as bytes
+        from :"schema".messages m
+        where m.lane = f.id and m.segment >= f.done_segment and m.position between f.done + 1 and f.done + f.most
+      ) m
+      where m.position = f.done + m.place -- Never past a gap: a lane that has one stands still.
+        and (m.place = 1 or m.bytes <= p_lane_bytes)
+    ) m
+    where m.last is not null
+  ), claimed as (
+    update :"schema".lanes l set
+      claimed = x.last, claim = p_claim, claim_epoch = p_epoch, wait_until = null,
+      leased_until = clock_timestamp() + p_lease_ms * interval '1 millisecond'
+    from found x where l.id = x.lane
+  )
+  select x.lane, x.described, x.bodies from found x order by x.lane;
+end
+$$;
+
 -- What became of claims, for many lanes at once: an object for each in p_settlements. Answers with the lanes whose claim is
 -- another by now; where p_all, nothing is then settled at all. Lanes are looked up one by one: after the first claims of an
 -- epoch the statistics say that nearly no lane has it, and the planner would rather go through all of them.

@@ -42,49 +42,13 @@ export class QueueTraffic {
     const lanes = arrayOf(wishes.map(({ lane }) => lane));
     const limits = arrayOf(wishes.map(({ limit }) => limit));
     const bytes = Math.floor(claimBytes / Math.max(1, wishes.length));
-    // The contiguous prefix of each lane, by the index on (lane, position), from what the row says is finished. Whoever has
-    // something in flight, is paused or blocked gets nothing: a head that waits holds its lane.
-    const statement = `
-      copy (
-        with free as (
-          select l.id, l.done, l.done_segment, w.most
-          from unnest(${lanes}::bigint[], ${limits}::integer[]) w(id, most) join ${schema}.lanes l using (id)
-          where l.claimed = l.done and not l.paused and not l.blocked
-            and (l.wait_until is null or l.wait_until <= clock_timestamp())
-        ), found as (
-          select f.id as lane, m.* from free f cross join lateral (
-            select
-              max(m.position) as last,
-              json_build_array(
-                min(m.position), array_agg(octet_length(m.body) order by m.position), array_agg(m.segment order by m.position),
-                array_agg(floor(date_part('epoch', m.at) * 1000)::bigint order by m.position),
-                case when bool_or(m.key is not null or m.headers is not null)
-                  then json_agg(json_build_array(m.key, m.headers) order by m.position) end,
-                floor(date_part('epoch', clock_timestamp()) * 1000)::bigint)::text as described,
-              string_agg(m.body, ''::bytea order by m.position) as bodies
-            from (
-              select
-                m.*, row_number() over (order by m.position) as place,
-                sum(octet_length(m.body)) over (order by m.position) as bytes
-              from ${schema}.messages m
-              where m.lane = f.id and m.segment >= f.done_segment and m.position between f.done + 1 and f.done + f.most
-            ) m
-            where m.position = f.done + m.place -- Never past a gap: a lane that has one stands still.
-              and (m.place = 1 or m.bytes <= ${bytes})
-          ) m
-          where m.last is not null
-        ), claimed as (
-          update ${schema}.lanes l set
-            claimed = x.last, claim = ${claim}, claim_epoch = ${fence.epoch}, wait_until = null,
-            leased_until = clock_timestamp() + ${Math.ceil(leaseMs)} * interval '1 millisecond'
-          from found x where l.id = x.lane
-        )
-        select lane, described, bodies from found order by lane
-      ) to stdout (format binary)`;
+    const claimed = `${schema}.claim_lanes(${lanes}, ${limits}, ${bytes}, ${claim}, ${fence.epoch}, ${Math.ceil(leaseMs)})`;
     // Lost with the server, a claim is found in no lane, and nothing was handed out by a process that is still there.
     const { copied } = await this.send(fence, {
-      // Each lane and its messages are found by their keys, whatever old statistics make the planner believe.
-      statements: ["set local synchronous_commit = off", "set local enable_seqscan = off", statement],
+      statements: [
+        "set local synchronous_commit = off",
+        `copy (select lane, described, bodies from ${claimed}) to stdout (format binary)`,
+      ],
     });
     return readClaimed(copied);
   }
