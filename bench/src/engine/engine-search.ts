@@ -26,15 +26,17 @@ export async function benchSearch(
   options: BenchOptions,
 ): Promise<readonly Result[]> {
   const stored = messages * 50;
+  // What is older than the history that is kept would be forgotten at once.
+  const firstAt = new Date(Date.now() - stored * 1000);
   const run = await openEngine(server, 1, async (session) => {
     await isThere(session, "select to_regclass('holdfast.engine_connections') is not null as there");
-    await storeMessages(session, stored);
+    await storeMessages(session, stored, firstAt);
     options.progress(`${stored} messages are stored`);
   });
   const indexed = `select coalesce(max(last_id), 0) >= ${stored - longestTail} as there from holdfast.engine_word_runs`;
   await isThere(run.session, indexed);
   options.progress("their words are indexed");
-  const filters = filtersOf(stored);
+  const filters = filtersOf(stored, firstAt);
   const pages = await benchPages(run.node, filters, options);
   const intake = await benchIntake(run, messages, Object.values(filters), options);
   await run.close();
@@ -52,8 +54,8 @@ async function isThere(session: pg.Client, question: string): Promise<void> {
 }
 
 /** Each filter by itself, with a match and without, and some together. */
-function filtersOf(stored: number): Readonly<Record<string, SearchFilter>> {
-  const middle = Date.UTC(2026, 0, 1) + (stored / 2) * 1000;
+function filtersOf(stored: number, firstAt: Date): Readonly<Record<string, SearchFilter>> {
+  const middle = firstAt.getTime() + (stored / 2) * 1000;
   return {
     none: {},
     time: { from: middle, until: middle + 3_600_000 },

@@ -5,9 +5,9 @@ const connections = 20;
 
 /**
  * A journal as the engine leaves it, loaded in bulk: of every hundred messages 75 are processed and sent, 20 filtered, 4 unrouted, and
- * one is in error. `HOSP` is in all of them, `FAMILY7` in one of a thousand, and control ids are `C<id>`.
+ * one is in error. They came one a second. `HOSP` is in all of them, `FAMILY7` in one of a thousand, and control ids are `C<id>`.
  */
-export async function storeMessages(session: pg.Client, count: number): Promise<void> {
+export async function storeMessages(session: pg.Client, count: number, firstAt: Date): Promise<void> {
   await session.query("insert into holdfast.queues (name, role) values ('engine', 'engine') on conflict do nothing");
   const { rows } = await session.query<{ segment: number }>("select holdfast.open_segment('engine') as segment");
   const segment = rows[0]?.segment ?? 0;
@@ -19,8 +19,9 @@ export async function storeMessages(session: pg.Client, count: number): Promise<
   );
   for (let first = 1; first <= count; first += slice) {
     const last = Math.min(count, first + slice - 1);
-    for (const statement of [bodies, journal]) await session.query(statement, [first, last, connections, segment]);
-    await session.query(steps, [first, last]);
+    await session.query(bodies, [first, last, connections, segment]);
+    await session.query(journal, [first, last, connections, segment, firstAt]);
+    await session.query(steps, [first, last, firstAt]);
   }
   await session.query(letters, [count, connections]);
   await session.query(
@@ -52,14 +53,14 @@ const bodies = `
 
 const journal = `
   insert into holdfast.engine_messages (id, received_at, connection, type, control_id, lane, position, segment, size, ack)
-  select n, timestamptz '2026-01-01' + n * interval '1 second', l.name,
+  select n, $5::timestamptz + n * interval '1 second', l.name,
     (array['ADT^A01', 'ADT^A03', 'ADT^A08', 'ORU^R01', 'ORM^O01', 'SIU^S12', 'MDM^T02'])[1 + n * 31 % 7], 'C' || n, l.id,
     (n - 1) / $3::bigint + 1, $4::integer, 1000, convert_to('MSA|AA|C' || n, 'UTF8')
   from ${numbers}`;
 
 const steps = `
   insert into holdfast.engine_steps (id, kind, at, stage, lane, position)
-  select n, x.kind, timestamptz '2026-01-01' + n * interval '1 second', x.stage, x.lane, n
+  select n, x.kind, $3::timestamptz + n * interval '1 second', x.stage, x.lane, n
   from generate_series($1::bigint, $2::bigint) n cross join lateral (
     select 'processed' as kind, 'routed' as stage, 'feed/to-lab' as lane where n % 100 < 75
     union all select 'sent', 'outbound', 'lab' where n % 100 < 75
