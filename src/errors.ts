@@ -45,6 +45,8 @@ const catalogue = {
   SCHEMA_TOO_NEW: { status: 503, exit: 2 },
   /** The schema is older than this code needs, and `migrate` is "check". */
   SCHEMA_TOO_OLD: { status: 503, exit: 2 },
+  /** The schema was made by migrations that are not this code's. */
+  SCHEMA_DIFFERS: { status: 503, exit: 2 },
   /** The schema belongs to another cluster, or to a node outside a cluster. */
   SCHEMA_IN_USE: { status: 409, exit: 2 },
   /** Another living process uses this node id. */

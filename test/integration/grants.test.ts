@@ -128,7 +128,8 @@ test("a migration grants again what was granted, to roles that are still there",
     await client.query(`REVOKE ALL ON ALL TABLES IN SCHEMA holdfast FROM ${role.quoted}, ${reader.quoted}`);
     await client.query("INSERT INTO holdfast.grants VALUES ('dropped since', 'node')");
     const migrations = await readMigrations();
-    const next = { version: migrations.length + 1, name: "9999_next.sql", oldestCode: 1, sql: "SELECT 1" };
+    const version = migrations.length + 1;
+    const next = { version, name: "9999_next.sql", oldestCode: 1, sql: "SELECT 1", digest: "" };
     await migrate(client, "holdfast", [...migrations, next]);
     const { rows } = await client.query("SELECT grantee, kind FROM holdfast.grants ORDER BY kind");
     expect(rows).toEqual([

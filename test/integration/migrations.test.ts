@@ -47,6 +47,21 @@ test("during a rolling deploy old nodes lead on, and start anew, on the schema o
   expect((await last.leads()).epoch).toBe(2n);
 });
 
+test("a schema that was made by another text of a migration is refused, with the way out, and left as it is", async () => {
+  await using database = await createTestDatabase();
+  await withClient(database.url, (client) =>
+    client.query("UPDATE holdfast.migrations SET digest = 'another' WHERE version = 2"),
+  );
+  for (const mode of ["auto", "check"] as const) {
+    await expect(startLocalNode(clusterNode(database.url, "a", {}, { migrate: mode }))).rejects.toMatchObject({
+      code: "SCHEMA_DIFFERS",
+      message: expect.stringMatching(/another text of 0002_membership\.sql .* DROP SCHEMA "holdfast" CASCADE/),
+    });
+  }
+  await withClient(database.url, (client) => client.query("UPDATE holdfast.migrations SET digest = null"));
+  await using _unknown = await startLocalNode(clusterNode(database.url, "a"));
+});
+
 test("code that is older than the schema allows is refused, and told to be upgraded", async () => {
   await using database = await createTestDatabase();
   const newest = (await readMigrations()).length + 1;

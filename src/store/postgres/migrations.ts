@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type { ClientBase } from "pg";
 import pg from "pg";
@@ -15,6 +16,8 @@ export interface Migration {
   readonly name: string;
   readonly oldestCode: number;
   readonly sql: string;
+  /** What was applied is not edited afterwards: a schema that was made by another text is refused. */
+  readonly digest: string;
 }
 
 const folder = new URL("../../../migrations/", import.meta.url);
@@ -40,7 +43,8 @@ async function readMigration(name: string, from: URL): Promise<Migration> {
       `Migration ${name} needs a name like 0001_what.sql and an oldest-code line.`,
     );
   }
-  return { version: Number(version), name, oldestCode: Number(oldestCode), sql };
+  const digest = createHash("sha256").update(sql).digest("hex");
+  return { version: Number(version), name, oldestCode: Number(oldestCode), sql, digest };
 }
 
 export interface MigrationReport {
@@ -58,7 +62,7 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const found = await inspect(client, schema);
   const pending = migrations.filter((migration) => migration.version > found.version);
-  refuseTooNew(found, migrations, schema);
+  refuseUnfit(found, migrations, schema);
   const report = { from: found.version, to: migrations.length, applied: pending.map((migration) => migration.name) };
   if (pending.length === 0 || options.dryRun === true) return report;
 
@@ -86,20 +90,22 @@ async function applyPending(client: ClientBase, schema: string, migrations: read
     version integer primary key,
     name text not null,
     oldest_code integer not null,
+    digest text,
     applied_at timestamptz not null default clock_timestamp()
   )`);
+  await client.query(`alter table ${quoted}.migrations add column if not exists digest text`);
   // Looked at again under the lock: another node may have been quicker.
   const found = await inspect(client, schema);
-  refuseTooNew(found, migrations, schema);
+  refuseUnfit(found, migrations, schema);
   const applied: string[] = [];
   for (const migration of migrations) {
     if (migration.version <= found.version) continue;
     await client.query(withSchema(migration.sql, schema));
-    await client.query(`insert into ${quoted}.migrations (version, name, oldest_code) values ($1, $2, $3)`, [
-      migration.version,
-      migration.name,
-      migration.oldestCode,
-    ]);
+    const { version, name, oldestCode, digest } = migration;
+    await client.query(
+      `insert into ${quoted}.migrations (version, name, oldest_code, digest) values ($1, $2, $3, $4)`,
+      [version, name, oldestCode, digest],
+    );
     applied.push(migration.name);
   }
   return applied;
@@ -112,7 +118,7 @@ export async function checkMigrations(
   migrations: readonly Migration[],
 ): Promise<void> {
   const found = await inspect(client, schema);
-  refuseTooNew(found, migrations, schema);
+  refuseUnfit(found, migrations, schema);
   if (found.version < migrations.length) {
     throw new HoldfastError(
       "SCHEMA_TOO_OLD",
@@ -124,16 +130,25 @@ export async function checkMigrations(
 interface Found {
   readonly version: number;
   readonly oldestCode: number;
+  /** Of those whose digest was kept. */
+  readonly digests: ReadonlyMap<number, string>;
 }
+
+const nothing: Found = { version: 0, oldestCode: 0, digests: new Map() };
 
 async function inspect(client: ClientBase, schema: string): Promise<Found> {
   const table = `${pg.escapeIdentifier(schema)}.migrations`;
   const exists = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [table]);
-  if (exists.rows[0]?.there !== true) return { version: 0, oldestCode: 0 };
-  const { rows } = await client.query<{ version: number; oldest_code: number }>(
-    `select coalesce(max(version), 0) as version, coalesce(max(oldest_code), 0) as oldest_code from ${table}`,
+  if (exists.rows[0]?.there !== true) return nothing;
+  // As JSON: the column is younger than the table.
+  const { rows } = await client.query<{ version: number; oldest_code: number; digest: string | null }>(
+    `select m.version, m.oldest_code, to_jsonb(m)->>'digest' as digest from ${table} m`,
   );
-  return { version: rows[0]?.version ?? 0, oldestCode: rows[0]?.oldest_code ?? 0 };
+  return {
+    version: Math.max(0, ...rows.map(({ version }) => version)),
+    oldestCode: Math.max(0, ...rows.map((row) => row.oldest_code)),
+    digests: new Map(rows.flatMap(({ version, digest }) => (digest === null ? [] : [[version, digest]]))),
+  };
 }
 
 function mayNotMigrate(found: Found, { to }: MigrationReport, schema: string, cause: unknown): HoldfastError {
@@ -145,7 +160,14 @@ function mayNotMigrate(found: Found, { to }: MigrationReport, schema: string, ca
   );
 }
 
-function refuseTooNew(found: Found, migrations: readonly Migration[], schema: string): void {
+function refuseUnfit(found: Found, migrations: readonly Migration[], schema: string): void {
+  const edited = migrations.find(({ version, digest }) => (found.digests.get(version) ?? digest) !== digest);
+  if (edited !== undefined) {
+    throw new HoldfastError(
+      "SCHEMA_DIFFERS",
+      `Schema "${schema}" was made by another text of ${edited.name} than this code has, so neither fits the other: run the code that made it; or, where nothing in it is needed, DROP SCHEMA ${pg.escapeIdentifier(schema)} CASCADE and migrate anew (the demo: --fresh).`,
+    );
+  }
   if (found.oldestCode <= migrations.length) return;
   throw new HoldfastError(
     "SCHEMA_TOO_NEW",
