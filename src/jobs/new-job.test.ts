@@ -78,6 +78,18 @@ describe("a new job", () => {
     );
   });
 
+  it.each([
+    ["a bigint", { n: [1n] }],
+    ["a function", () => 1],
+    ["a symbol", Symbol("s")],
+  ])("may not hold %s, which has no JSON", (_what, payload) => {
+    const refusal = expect.objectContaining({
+      code: "INVALID_REQUEST",
+      message: expect.stringContaining("must be JSON") as string,
+    });
+    expect(() => made({ payload: payload as never })).toThrow(refusal);
+  });
+
   it("takes a payload up to a limit in bytes, and says what to do beyond", () => {
     const most = "x".repeat(jobLimits.payloadBytes - 2);
     expect(() => checkJson("payload", most)).not.toThrow();

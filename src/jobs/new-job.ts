@@ -87,7 +87,7 @@ export function checkJson(what: string, value: Json): void {
     );
   }
   if (mostBytesOf(value) > jobLimits.payloadBytes) {
-    const bytes = Buffer.byteLength(JSON.stringify(value));
+    const bytes = Buffer.byteLength(asJson(what, value));
     if (bytes > jobLimits.payloadBytes) {
       throw new HoldfastError(
         "BODY_TOO_LARGE",
@@ -98,10 +98,25 @@ export function checkJson(what: string, value: Json): void {
   if (holdsUnstorable(value)) throw invalid(`The ${what} must hold whole characters, none of them zero.`);
 }
 
+/** A program may hand over what has no JSON: the desk must never get as far as that. */
+function asJson(what: string, value: unknown): string {
+  const text: unknown = attempt(() => JSON.stringify(value));
+  if (typeof text === "string") return text;
+  throw invalid(`The ${what} must be JSON: it holds something that has none, such as a bigint or a function.`);
+}
+
+function attempt<Result>(doing: () => Result): Result | null {
+  try {
+    return doing();
+  } catch {
+    return null;
+  }
+}
+
 /** As JSON it has no more bytes than this: most are far below the limit, and need not be written to know it. */
 function mostBytesOf(value: Json): number {
   if (typeof value === "string") return 6 * value.length + 2;
-  if (typeof value !== "object" || value === null) return 32;
+  if (typeof value !== "object" || value === null) return hasNoJson(value) ? Number.POSITIVE_INFINITY : 32;
   let bytes = 2;
   if (Array.isArray(value)) {
     for (const item of value as readonly Json[]) bytes += mostBytesOf(item) + 1;
@@ -110,6 +125,8 @@ function mostBytesOf(value: Json): number {
   for (const [name, item] of Object.entries(value)) bytes += 6 * name.length + 4 + mostBytesOf(item);
   return bytes;
 }
+
+const hasNoJson = (value: unknown): boolean => ["bigint", "function", "symbol"].includes(typeof value);
 
 const cannotBeStored = /[\0\p{Cs}]/u;
 /** Any half of a character, also of those that are whole: where there is none, nothing else need be looked for. */

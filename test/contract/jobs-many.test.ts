@@ -152,3 +152,18 @@ describe("many jobs in a database that lost its last commits", () => {
     player.crash();
   });
 });
+
+describe("jobs that cannot be written down", () => {
+  it("are refused, few or many: the database is not taken to be away, or they would be tried for ever", async () => {
+    await using harness = await postgresHarness();
+    const player = await Player.join(harness, "a");
+    const leader = await JobLeader.elect(player);
+    await leader.do(...many("first"));
+    const payload = { n: 1n } as never;
+    const refusal = expect.objectContaining({ code: "DATABASE_REFUSED" }) as Error;
+    await expect(leader.submit("one", { payload })).rejects.toEqual(refusal);
+    await expect(leader.do(...many("next", () => ({ payload })))).rejects.toEqual(refusal);
+    expect(await leader.book.standing()).toMatchObject({ submitted: size });
+    player.crash();
+  });
+});

@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
 import type { JobReply } from "../job-contract.js";
 import type { JobOrder, Result, Submission } from "../job-orders.js";
@@ -30,10 +31,10 @@ export class JobTraffic {
   }
 
   async apply(fence: FenceToken, orders: readonly JobOrder[]): Promise<JobReply> {
-    const copied = this.copiedOf(fence, orders);
-    if (copied !== null) {
+    const copying = written(() => this.copiedMessage(fence, orders));
+    if (copying !== null) {
       try {
-        return await this.sent(fence, orders, this.copying(fence, orders, copied));
+        return await this.sent(fence, orders, copying);
       } catch (error) {
         // Some are there already, as when the answer to the same message was lost: told in words, each is answered for itself.
         const state = sqlStateOf(error);
@@ -42,7 +43,12 @@ export class JobTraffic {
       }
     }
     const demands = new Demands();
-    return await this.sent(fence, orders, this.telling(fence, orders, demands), demands);
+    return await this.sent(
+      fence,
+      orders,
+      written(() => this.telling(fence, orders, demands)),
+      demands,
+    );
   }
 
   private telling(fence: FenceToken, orders: readonly JobOrder[], demands: Demands): TransactionMessage {
@@ -55,7 +61,10 @@ export class JobTraffic {
     return { statements: [durably, ...statements] };
   }
 
-  private copying(fence: FenceToken, orders: readonly JobOrder[], { demands, copied }: Copying): TransactionMessage {
+  private copiedMessage(fence: FenceToken, orders: readonly JobOrder[]): TransactionMessage | null {
+    const copying = this.copiedOf(fence, orders);
+    if (copying === null) return null;
+    const { demands, copied } = copying;
     const { schema } = this;
     const others = orders.filter((order): order is Told => order.kind !== "result" && order.kind !== "submit");
     const first = others.filter(({ kind }) => earlier.has(kind));
@@ -102,6 +111,15 @@ export class JobTraffic {
     const { demands: ids, next_due_ms: nextDueMs } = whole.reply;
     if (demands !== null && ids !== null) this.known.learn(demands, ids);
     return { answers: readAnswers(orders, whole), nextDueMs };
+  }
+}
+
+/** What cannot be put into a message, as where it would be too long, is refused: the same again would fare no better. */
+function written<Message>(write: () => Message): Message {
+  try {
+    return write();
+  } catch (error) {
+    throw new HoldfastError("DATABASE_REFUSED", "These orders cannot be written down.", { cause: error });
   }
 }
 
