@@ -1,5 +1,5 @@
 import type { Clock } from "../../election/clock.js";
-import { HoldfastError } from "../../errors.js";
+import { DrainingError, HoldfastError } from "../../errors.js";
 import type { NodeRow } from "../../membership/node-row.js";
 import { isFinished, type Job, type Json } from "../core/job.js";
 import { agentSilence } from "../job-settings.js";
@@ -48,7 +48,7 @@ export class FunctionCalls {
     this.parts = parts;
   }
 
-  /** Throws UNKNOWN_FUNCTION, FUNCTION_FAILED, FUNCTION_TIMED_OUT, and what a submission may be refused with. */
+  /** Throws UNKNOWN_FUNCTION, FUNCTION_FAILED, FUNCTION_TIMED_OUT, DRAINING where it is called off, and what a submission may be refused with. */
   async call({ name, payload, timeoutMs, idempotencyKey, signal }: FunctionCall): Promise<FunctionResult> {
     const { jobs } = this.parts;
     const op = functionOp(name);
@@ -65,7 +65,7 @@ export class FunctionCalls {
     if (job !== null && isFinished(job.state)) return resultOf(name, job);
     // Whoever has a key may come back for the answer, and finds it; else nobody would ever hear it.
     if (!signal.aborted || idempotencyKey === undefined) await this.cancel(jobId);
-    throw tookTooLong(name, timeoutMs);
+    throw signal.aborted ? closes(name) : tookTooLong(name, timeoutMs);
   }
 
   private async cancel(jobId: string): Promise<void> {
@@ -104,6 +104,11 @@ function resultOf(name: string, { jobId, state, result, error, timeoutMs }: Job)
 
 function unknown(name: string): HoldfastError {
   return new HoldfastError("UNKNOWN_FUNCTION", `No living node has the function "${name}".`);
+}
+
+/** Whoever has hung up does not hear it; whoever has not is told that it was not the function that failed. */
+function closes(name: string): DrainingError {
+  return new DrainingError(`This node closed before function "${name}" had answered: call it again, at another node.`);
 }
 
 function tookTooLong(name: string, timeoutMs: number): HoldfastError {
