@@ -120,7 +120,7 @@ describe("config check", () => {
     const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
     expect(JSON.parse(json.stdout)).toMatchObject({
       ok: true,
-      not_yet: ["shutdown.poll_interval_ms", "jobs.leader_works"],
+      not_yet: ["shutdown.poll_interval_ms"],
     });
   });
 
