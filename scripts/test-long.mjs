@@ -1,22 +1,33 @@
 /**
- * `npm run test:long`: what takes too long for every change. The same tests as `npm test`, with more seeds and more rounds:
+ * `npm run test:long`: what takes too long for every change. Those tests of `npm test` that have a longer form, in that form:
  * HOLDFAST_SEEDS says how many seeds the simulator runs, HOLDFAST_LONG=1 that failover rounds and fault runs are long.
  */
 import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const long = { HOLDFAST_SEEDS: "20000", HOLDFAST_LONG: "1" };
+const asksHowLong = /HOLDFAST_(LONG|SEEDS)/;
 
-// One file at a time: the simulator takes a core for minutes, and tests of leases of two seconds would stand beside it.
-const parts = [
-  { name: "simulation and integration", tests: ["test/simulation", "test/integration", "--maxWorkers=1"] },
-];
-
-for (const part of parts) {
-  console.log(`long run: ${part.name}`);
-  const { status } = spawnSync(process.execPath, ["scripts/test.mjs", ...part.tests, ...process.argv.slice(2)], {
-    stdio: "inherit",
-    // What is set by hand wins, to repeat one part with fewer seeds.
-    env: { ...long, ...process.env },
-  });
-  if (status !== 0) process.exit(status ?? 1);
+/** A test has a longer form where it asks how long it shall be, itself or through what it imports of the tests. */
+function hasLongForm(path, seen = new Set()) {
+  if (seen.has(path)) return false;
+  seen.add(path);
+  const text = readFileSync(path, "utf8");
+  if (asksHowLong.test(text)) return true;
+  const imports = [...text.matchAll(/from "(\.[^"]+)\.js"/g)].map(([, name]) => join(dirname(path), `${name}.ts`));
+  return imports.some((imported) => imported.startsWith("test/") && hasLongForm(imported, seen));
 }
+
+const tests = readdirSync("test", { recursive: true })
+  .map((name) => join("test", name))
+  .filter((path) => path.endsWith(".test.ts") && hasLongForm(path));
+console.log(`long run: ${tests.join(", ")}`);
+// One file at a time: the simulator takes a core for minutes, and tests of leases of two seconds would stand beside it.
+const { status } = spawnSync(
+  process.execPath,
+  ["scripts/test.mjs", ...tests, "--maxWorkers=1", ...process.argv.slice(2)],
+  // What is set by hand wins, to repeat one part with fewer seeds.
+  { stdio: "inherit", env: { ...long, ...process.env } },
+);
+process.exit(status ?? 1);
