@@ -52,6 +52,10 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   const said = error instanceof Error ? error.message : String(error);
   if (state === null) {
     const code = (error as { code?: string } | null)?.code ?? "";
+    if (code === "" && isMistake(error)) {
+      const message = `This code is at fault, and no database, while ${doing}: ${said}`;
+      return new HoldfastError("BROKEN_INVARIANT", message, { cause: error });
+    }
     const mistrust = tlsRefusal(code, said);
     if (mistrust !== null) {
       return new HoldfastError("DATABASE_REFUSED", `No TLS with the database while ${doing} (${said}): ${mistrust}`, {
@@ -113,6 +117,11 @@ export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   return new HoldfastError("DATABASE_REFUSED", `The database refused while ${doing}: ${said} (${state}).`, {
     cause: error,
   });
+}
+
+/** What only a mistake in a program throws: no waiting mends it. */
+function isMistake(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
 /** What is wrong with the server's TLS, and the way out: nothing that waiting mends. Node passes OpenSSL's names on. */
