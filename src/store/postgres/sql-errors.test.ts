@@ -1,12 +1,15 @@
+import pg from "pg";
 import { expect, it } from "vitest";
 import { toHoldfastError } from "./sql-errors.js";
+
+const fromServer = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("no", 2, "error"), { code });
 
 it.each([
   ["a connection that is refused", Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), "DATABASE_AWAY"],
   ["a connection that ends", new Error("Connection terminated unexpectedly"), "DATABASE_AWAY"],
-  ["a server that shuts down", Object.assign(new Error("bye"), { code: "57P01" }), "DATABASE_AWAY"],
-  ["a replica", Object.assign(new Error("read only"), { code: "25006" }), "DATABASE_READ_ONLY"],
-  ["a full disk", Object.assign(new Error("full"), { code: "53100" }), "DATABASE_REFUSED"],
+  ["a server that shuts down", fromServer("57P01"), "DATABASE_AWAY"],
+  ["a replica", fromServer("25006"), "DATABASE_READ_ONLY"],
+  ["a full disk", fromServer("53100"), "DATABASE_REFUSED"],
   [
     "a certificate for another name",
     Object.assign(new Error("x"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" }),
