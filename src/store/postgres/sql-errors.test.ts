@@ -1,8 +1,7 @@
-import pg from "pg";
 import { expect, it } from "vitest";
 import { toHoldfastError } from "./sql-errors.js";
 
-const fromServer = (code: string): pg.DatabaseError => Object.assign(new pg.DatabaseError("no", 2, "error"), { code });
+const fromServer = (code: string): Error => Object.assign(new Error("no"), { severity: "ERROR", code });
 
 it.each([
   ["a connection that is refused", Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), "DATABASE_AWAY"],
