@@ -97,10 +97,14 @@ export class EngineCluster implements AsyncDisposable {
     return found;
   }
 
-  /** Hits the leader; resolves when the next one delivers, and all is whole again: the other one is there, and stands by. */
-  async strike(kind: Fault["kind"]): Promise<EngineTakeover> {
+  /**
+   * Hits the leader, once somebody can take over and what is to be found at work is; resolves when the next one delivers, and all
+   * is whole again: the other one is there, and stands by.
+   */
+  async strike(kind: Fault["kind"], atWork: () => Promise<void>): Promise<EngineTakeover> {
     await heirOf(this.databaseUrl, role, { fresh: true });
     const { place, process } = await this.leader();
+    await atWork();
     const fault = { kind, place, at: performance.now() };
     this.faults.push(fault);
     this.begin(fault, process);

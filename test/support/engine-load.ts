@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { within } from "../../src/lifecycle/within.js";
+import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { codeOf, Sender } from "../integration/mllp-scene.js";
 import { type Address, goesTo, messageOf, textOf, wards } from "./engine-feed.js";
 import type { SentMessage } from "./engine-history.js";
@@ -64,6 +65,13 @@ export class EngineLoad {
 
   goAt(rate: number): void {
     this.rate = rate;
+  }
+
+  /** Resolves when so many more are acknowledged. */
+  async more(count: number, patienceMs: number): Promise<void> {
+    const wanted = this.acknowledgements.length + count;
+    const inTime = await waitUntil(() => this.acknowledgements.length >= wanted, patienceMs);
+    if (!inTime) throw new Error(`Waited in vain for ${count} acknowledgements.`);
   }
 
   /** Resolves when all that was sent is acknowledged, or is given up. */

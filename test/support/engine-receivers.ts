@@ -12,6 +12,8 @@ export class EngineReceivers implements AsyncDisposable {
   private readonly servers: Server[] = [];
   private readonly sockets = new Set<Socket>();
   private readonly events = new EventEmitter<{ arrived: [ArrivedMessage] }>();
+  /** What waits for its answer while answers are held back. */
+  private held: (() => void)[] | null = null;
   private links = 0;
 
   private constructor() {
@@ -57,6 +59,17 @@ export class EngineReceivers implements AsyncDisposable {
     });
   }
 
+  /** From now on nothing is answered, so that lanes fill up; until `release`. */
+  hold(): void {
+    this.held ??= [];
+  }
+
+  release(): void {
+    const waiting = this.held ?? [];
+    this.held = null;
+    for (const answer of waiting) answer();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
     await Promise.all(this.servers.map((server) => new Promise((resolve) => server.close(resolve))));
@@ -90,7 +103,9 @@ export class EngineReceivers implements AsyncDisposable {
       const intact = body === textOf(sent, link.outbound);
       const one = { controlId, link, at: performance.now(), intact };
       this.arrived.push(one);
-      node.send(ackFor(body));
+      const answer = (): void => node.send(ackFor(body));
+      if (this.held === null) answer();
+      else this.held.push(answer);
       this.events.emit("arrived", one);
     }
   }
