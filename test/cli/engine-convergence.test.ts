@@ -28,7 +28,7 @@ async function start(url: string, id: string, folder: string) {
   const holdfast = async (...args: readonly string[]): Promise<CommandResult> =>
     await runHere(args, { env: { HOLDFAST_URL: address } });
   const dispose = async (): Promise<void> => await served.close();
-  return { ...served, node: served.node, holdfast, [Symbol.asyncDispose]: dispose };
+  return { node: served.node, holdfast, [Symbol.asyncDispose]: dispose };
 }
 
 it("a reload waits for the other nodes, and says which of them cannot, and why", async () => {
