@@ -16,6 +16,8 @@ export const noTimeout = 2 ** 31 - 1;
 
 /** `schema` is quoted already. */
 export function questionsOver(pool: pg.Pool, schema: string): Questions {
+  // The end of a session may come in one packet with its welcome, before whoever asked for it has it in hand.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   const questions: Questions = {
     schema,
     async ask(doing, ask, timeoutMs = askTimeoutMs) {
