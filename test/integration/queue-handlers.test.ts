@@ -112,7 +112,7 @@ describe("a handler in a thread", () => {
     ["eat memory", "the handler ran out of memory: it may use 32 MB"],
   ])("that does this: %s, has failed: %s; and the next message is handled", async (deed, error) => {
     const handler = made({ memoryMb: 32 });
-    expect(await run(handler, deed)).toEqual({ kind: "failed", error, stillRunning: null });
+    expect(await run(handler, deed)).toEqual({ kind: "failed", error, isFinal: false, stillRunning: null });
     expect(await report(handler)).toMatchObject({ isBuffer: true });
     expect(alive()).toBe(1);
   });
@@ -142,7 +142,7 @@ describe("a handler in a thread that takes too long", () => {
   it.each(["for ever", "wait for ever"])("is ended with its thread: %s", async (deed) => {
     const handler = made({ timeoutMs: 50, graceMs: 10 });
     const error = "the handler took longer than 50 ms";
-    expect(await run(handler, deed)).toEqual({ kind: "failed", error, stillRunning: null });
+    expect(await run(handler, deed)).toEqual({ kind: "failed", error, isFinal: false, stillRunning: null });
     expect(alive()).toBe(0);
   });
 
@@ -227,6 +227,7 @@ describe("a module", () => {
       expect(await run(handler, "report")).toEqual({
         kind: "failed",
         error: "the handler's module took longer than 80 ms to load",
+        isFinal: false,
         stillRunning: null,
       });
     },
@@ -272,7 +273,7 @@ describe("threads", () => {
     expect(alive()).toBe(0);
     const error = "the handler was disposed of, and its threads with it";
     for (const result of await Promise.all([...calls, run(handler, "report")])) {
-      expect(result).toEqual({ kind: "failed", error, stillRunning: null });
+      expect(result).toEqual({ kind: "failed", error, isFinal: false, stillRunning: null });
     }
     expect(threads).toHaveLength(1);
   });
