@@ -1,10 +1,12 @@
 /**
- * `npm run test:long`: what takes too long for every change. Those tests of `npm test` that have a longer form, in that form:
+ * `npm run test:long`: what takes too long for every change. Those tests of `npm test` that have a longer form, in that form, and
+ * the slow ones (slow-tests.mjs).
  * HOLDFAST_SEEDS says how many seeds the simulator runs, HOLDFAST_LONG=1 that failover rounds and fault runs are long.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { slowTests } from "./slow-tests.mjs";
 
 const long = { HOLDFAST_SEEDS: "20000", HOLDFAST_LONG: "1" };
 const asksHowLong = /HOLDFAST_(LONG|SEEDS)/;
@@ -23,12 +25,19 @@ function hasLongForm(path, seen = new Set()) {
 const tests = readdirSync("test", { recursive: true })
   .map((name) => join("test", name))
   .filter((path) => path.endsWith(".test.ts") && hasLongForm(path));
-console.log(`long run: ${tests.join(", ")}`);
 // One file at a time: the simulator takes a core for minutes, and tests of leases of two seconds would stand beside it.
-const { status } = spawnSync(
-  process.execPath,
-  ["scripts/test.mjs", ...tests, "--maxWorkers=1", ...process.argv.slice(2)],
-  // What is set by hand wins, to repeat one part with fewer seeds.
-  { stdio: "inherit", env: { ...long, ...process.env } },
+run("longer forms", [...tests, "--maxWorkers=1"]);
+run(
+  "slow tests",
+  slowTests.filter((path) => !tests.includes(path)),
 );
-process.exit(status ?? 1);
+
+function run(name, wanted) {
+  console.log(`long run, ${name}: ${wanted.join(" ")}`);
+  const { status } = spawnSync(process.execPath, ["scripts/test.mjs", ...wanted, ...process.argv.slice(2)], {
+    stdio: "inherit",
+    // What is set by hand wins, to repeat one part with fewer seeds.
+    env: { ...long, ...process.env },
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}

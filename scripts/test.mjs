@@ -1,5 +1,6 @@
 /**
- * `npm test`: builds if needed, sees to the system programs that some tests drive, and runs vitest with the arguments given.
+ * `npm test`: builds if needed, sees to the system programs that some tests drive, and runs vitest with the arguments given;
+ * without any, all tests but the slow ones.
  *
  * As root on Debian what is missing gets installed. Elsewhere the run fails and lists it, unless HOLDFAST_TEST_PARTIAL=1:
  * then the tests that need it are skipped (they read HOLDFAST_TEST_MISSING, a comma list) and the list is printed again
@@ -8,6 +9,7 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { slowTests } from "./slow-tests.mjs";
 
 const programs = [
   {
@@ -36,7 +38,9 @@ if (missing.length > 0 && process.env.HOLDFAST_TEST_PARTIAL !== "1") {
   process.exit(1);
 }
 
-const { status } = spawnSync("node_modules/.bin/vitest", ["run", ...process.argv.slice(2)], {
+const given = process.argv.slice(2);
+const wanted = given.length > 0 ? given : slowTests.flatMap((path) => ["--exclude", path]);
+const { status } = spawnSync("node_modules/.bin/vitest", ["run", ...wanted], {
   stdio: "inherit",
   env: { ...process.env, HOLDFAST_TEST_MISSING: missing.map(({ program }) => program).join(",") },
 });
