@@ -677,7 +677,10 @@ begin
     select
       min(j.namespace), json_agg(j.job_id), json_agg(j.job_epoch), json_agg(j.op), json_agg(j.attempts),
       json_agg(j.max_attempts), json_agg(j.timeout_ms), string_agg(j.payload::text, E'\x1e')
-    from unnest(l.jobs) o(n) join :"schema".jobs j on j.n = o.n and j.lease_id = l.lease_id and j.state = 'leased'
+    from (
+      select j.* from unnest(l.jobs) o(n) join :"schema".jobs j on j.n = o.n and j.lease_id = l.lease_id and j.state = 'leased'
+      order by j.priority desc, j.n
+    ) j
   ) t;
 end
 $$;
