@@ -87,6 +87,15 @@ describe("an arrival", () => {
     expect(kept).toHaveLength(2);
   });
 
+  it("whose answer cannot be built is taken in all the same: others are committed together with it", async () => {
+    const { takingIn, inbound, kept } = scene();
+    const failing = (): never => {
+      throw new Error("no answer");
+    };
+    expect(await takingIn.accept(inbound, { body, peer: "x" }, failing)).toMatchObject({ kind: "accepted", ack: null });
+    expect(kept).toHaveLength(1);
+  });
+
   it("that is malformed is kept, and never taken for another", async () => {
     const { take, kept } = scene();
     const garbage = Buffer.from("MSH|^~\\&|||||||ADT^A01|C1\0|P|2.5\r");

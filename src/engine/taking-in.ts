@@ -59,7 +59,7 @@ export class TakingIn {
         malformed: described.malformed,
         ack: null,
       };
-      accepted = { ...receipt, ack: ack(receipt) };
+      accepted = { ...receipt, ack: answerOf(ack, receipt) };
       return {
         line: {
           id,
@@ -158,6 +158,15 @@ function nameOf({ name }: InboundDefinition, key: string): string {
 }
 
 const longestKey = 500;
+
+/** An answer that cannot be built is its own connection's trouble, and not that of all who are committed together. */
+function answerOf(ack: (receipt: Receipt) => Buffer | null, receipt: Receipt): Buffer | null {
+  try {
+    return ack(receipt);
+  } catch {
+    return null;
+  }
+}
 
 function refused(reason: string, retry: boolean): Receipt {
   return { kind: "refused", reason, retry };
