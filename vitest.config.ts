@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "dashboard/src/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
     // Processes and not threads: tests send signals, and an embedded server ends with the thread that started it.
     pool: "forks",
     // Most tests wait for processes and leases more than they compute.

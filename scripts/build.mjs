@@ -1,5 +1,6 @@
 /**
- * Builds `dist/` from `src/`: compiled by tsc, with every `.sql` file carried over to the same place.
+ * Builds `dist/` from `src/`: compiled by tsc, with every `.sql` file carried over to the same place. Where there is a
+ * `dashboard/`, its page is built into `dist/dashboard`, with a gzipped copy beside each file.
  *
  * Does nothing when `dist/` was built from the very files that are there now, so that every command which needs a build
  * can simply ask for one. `--force` builds in any case. A failed build leaves the last good `dist/` as it was.
@@ -8,18 +9,21 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
 
 const root = process.cwd();
 const dist = join(root, "dist");
 const fingerprintFile = join(dist, ".fingerprint");
 
-const sources = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
-  .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-  .sort();
+const dashboard = join(root, "dashboard");
+const hasPage = existsSync(join(dashboard, "index.html"));
 
+const sources = filesBelow("src");
 const current = fingerprint([
   ...sources,
+  ...(hasPage
+    ? [...filesBelow("dashboard"), "node_modules/vite/package.json", "node_modules/preact/package.json"]
+    : []),
   "package.json",
   "tsconfig.json",
   "tsconfig.build.json",
@@ -31,13 +35,8 @@ if (!process.argv.includes("--force") && current === lastFingerprint()) process.
 // Built aside and moved into place, because a test or another check may be running from dist at this moment.
 const next = join(root, `dist.${process.pid}`);
 try {
-  const compiled = spawnSync(
-    join(root, "node_modules/.bin/tsc"),
-    ["-p", "tsconfig.build.json", "--outDir", next, "--noEmitOnError"],
-    { cwd: root, stdio: "inherit" },
-  );
-  if (compiled.error) throw compiled.error;
-  if (compiled.status !== 0) process.exitCode = 1;
+  const compiled = run(root, "tsc", "-p", "tsconfig.build.json", "--outDir", next, "--noEmitOnError");
+  if (!compiled || (hasPage && !buildPage(join(next, "dashboard")))) process.exitCode = 1;
   else {
     for (const file of sources.filter((source) => source.endsWith(".sql"))) {
       cpSync(join(root, file), join(next, relative("src", file)));
@@ -47,6 +46,30 @@ try {
   }
 } finally {
   rmSync(next, { recursive: true, force: true });
+}
+
+function filesBelow(folder) {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((path) => !path.includes("node_modules"))
+    .sort();
+}
+
+function run(directory, program, ...args) {
+  const done = spawnSync(join(root, "node_modules/.bin", program), args, { cwd: directory, stdio: "inherit" });
+  if (done.error) throw done.error;
+  return done.status === 0;
+}
+
+/** The page, compressed once here and not again for each who asks. */
+function buildPage(into) {
+  if (!run(dashboard, "vite", "build", "--logLevel", "warn", "--outDir", into, "--emptyOutDir")) return false;
+  for (const entry of readdirSync(into, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())) {
+    const file = join(entry.parentPath, entry.name);
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+  }
+  return true;
 }
 
 /** The content of the inputs, not their times: a checkout or a copy changes every time and nothing else. */

@@ -32,6 +32,18 @@ const gates = [
     when: () => existsSync(join(root, "bench/src/main.ts")),
     command: () => [bin("tsc"), "--noEmit", "--pretty", "false", "-p", "bench"],
   },
+  {
+    name: "dashboard-types",
+    needs: [],
+    when: () => existsSync(join(root, "dashboard/tsconfig.json")),
+    command: () => [bin("tsc"), "--noEmit", "--pretty", "false", "-p", "dashboard"],
+  },
+  {
+    name: "dashboard-size",
+    needs: ["build"],
+    when: () => existsSync(join(root, "dashboard/index.html")),
+    command: () => [process.execPath, join(scripts, "dashboard-size.mjs")],
+  },
   { name: "knip", needs: ["build"], command: () => [bin("knip"), "--no-progress"] },
   { name: "oxlint", needs: ["build"], command: () => [bin("oxlint"), "--type-aware", "--deny-warnings"] },
   {
@@ -109,7 +121,7 @@ function secondsSince(began) {
 }
 
 function report(result, remark) {
-  console.log(`${result.passed ? "ok  " : "FAIL"} ${result.gate.name.padEnd(12)} ${remark}`);
+  console.log(`${result.passed ? "ok  " : "FAIL"} ${result.gate.name.padEnd(15)} ${remark}`);
   return result;
 }
 

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { repositoryRoot } from "./source-tree.js";
 
@@ -49,6 +50,26 @@ describe("npm run build", () => {
     await rm(join(project, "src/gone.ts"));
     expect(build(project)).toBe(0);
     await expect(stat(join(project, "dist/gone.js"))).rejects.toThrow("ENOENT");
+  });
+
+  it("builds the page of a dashboard too, compressed, and again when it changes", { timeout: 60_000 }, async () => {
+    const project = await cleanProject();
+    await mkdir(join(project, "dashboard/src"), { recursive: true });
+    await writeFile(join(project, "dashboard/index.html"), '<script type="module" src="/src/main.ts"></script>\n');
+    const page = async (word: string) => {
+      await writeFile(join(project, "dashboard/src/main.ts"), `document.title = "${word}";\n`);
+      expect(build(project)).toBe(0);
+      const assets = await readdir(join(project, "dist/dashboard/assets"));
+      const script = assets.find((name) => name.endsWith(".js")) ?? "none";
+      const unpacked = gunzipSync(await readFile(join(project, "dist/dashboard/assets", `${script}.gz`))).toString();
+      expect(unpacked).toBe(await readFile(join(project, "dist/dashboard/assets", script), "utf8"));
+      expect(unpacked).toContain(word);
+      return script;
+    };
+    expect(await page("Lanes")).not.toBe(await page("Nodes"));
+    await writeFile(join(project, "dashboard/src/main.ts"), "import './gone.js';\n");
+    expect(build(project)).toBe(1);
+    expect(await readdir(join(project, "dist/dashboard/assets"))).toHaveLength(2);
   });
 
   it("keeps the last good dist when the sources do not compile, and tries again the next time", async () => {

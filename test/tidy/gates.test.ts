@@ -77,6 +77,8 @@ describe("npm run check", () => {
     // With no types at all attw has nothing to say and passes; publint has stopped that above.
     ["half-typed", "attw", "UntypedResolution"],
     ["type-error", "build", "TS2322"],
+    ["dashboard-type-error", "dashboard-types", "TS2322"],
+    ["dashboard-too-large", "dashboard-size", "noise.bin"],
   ])("stops %s at %s, and says %s", async (fixture, gate, rule) => {
     const { code, output } = await check(await projectWith(fixture), [gate]);
     expect(output).toContain(`FAIL ${gate}`);
@@ -86,7 +88,7 @@ describe("npm run check", () => {
 
   it("does not call a gate passed that could not run", async () => {
     const { code, output } = await check(await projectWith("type-error"), ["publint"]);
-    expect(output).toContain("FAIL publint      not run, because pack failed");
+    expect(output).toContain("FAIL publint         not run, because pack failed");
     expect(code).toBe(1);
   });
 
