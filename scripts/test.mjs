@@ -24,6 +24,11 @@ const programs = [
     package: "haproxy",
     neededBy: "test/integration: a load balancer between senders and the nodes",
   },
+  {
+    program: "promtool",
+    package: "prometheus",
+    neededBy: "test/integration: the exported rules, and conditions as Prometheus itself answers them",
+  },
   { program: "curl", package: "curl", neededBy: "test/examples: an agent in plain curl" },
   { program: "ip", package: "iproute2", neededBy: "test/integration: nodes in network namespaces of their own" },
 ];
