@@ -29,8 +29,8 @@ function stormFiles(host: string, ports: StormPorts, store: BulkReceiver, mute: 
     maxFrameBytes: megabyte,
     maxWaitingBytes: 16 * megabyte,
     maxUncommitted: 10,
-    readTimeout: "5s",
-    writeTimeout: "1s",
+    readTimeout: "30s",
+    writeTimeout: "5s",
   };
   const wide = { host, port: ports.wide, maxFrameBytes: 64 * megabyte };
   return {
@@ -61,7 +61,10 @@ async function startStorm(url: string) {
   const store = await BulkReceiver.listen();
   const mute = await Receiver.listen();
   mute.onFrame = () => undefined;
-  const cluster = await EngineCluster.start(url, { more: (host) => stormFiles(host, ports, store, mute) });
+  const cluster = await EngineCluster.start(url, {
+    usualTimings: true,
+    more: (host) => stormFiles(host, ports, store, mute),
+  });
   const { place, process: leader } = await cluster.leader();
   const { host } = cluster.addressOf("ward-1", place);
   const dispose = async (): Promise<void> => {
@@ -213,9 +216,10 @@ test("senders that do everything wrong cost the leader neither its lease nor its
   for (let n = 0; n < 20; n += 1) expect(codeOf(await hushed.ask(say(`h${n}`, { type: "ADT^A02" })))).toBe(`AA h${n}`);
   using memory = watchMemory(leader.pid);
   for (let wave = 0; wave < waves; wave += 1) {
-    await Promise.all(
-      [openAndClose, readNothing, neverEnd, byteByByte, strangeBytes, tooLarge].map((act) => act(storm, wave)),
-    );
+    const acts = [openAndClose, readNothing, neverEnd, byteByByte, strangeBytes, tooLarge];
+    await Promise.all(acts.map((act) => act(storm, wave))).catch((error: unknown) => {
+      throw new Error(`Wave ${wave}, of which the leader says:\n${leader.output.slice(-8_000)}`, { cause: error });
+    });
   }
   const grownBy = memory.grownBy();
   await load.stop();

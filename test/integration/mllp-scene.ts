@@ -32,10 +32,13 @@ export class HandClock implements Clock {
 
   pass(ms: number): void {
     this.now += ms;
-    for (const one of [...this.waiting].sort((a, b) => a.at - b.at)) {
-      if (one.at > this.now || !this.waiting.delete(one)) continue;
-      one.fire();
+    for (let due = this.due(); due.length > 0; due = this.due()) {
+      for (const one of due) if (this.waiting.delete(one)) one.fire();
     }
+  }
+
+  private due() {
+    return [...this.waiting].filter(({ at }) => at <= this.now).sort((a, b) => a.at - b.at);
   }
 }
 

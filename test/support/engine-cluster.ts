@@ -8,7 +8,7 @@ import type { EngineHistory, Fault } from "./engine-history.js";
 import type { EngineLoad } from "./engine-load.js";
 import { EngineReceivers } from "./engine-receivers.js";
 import { openPlaces, type Places } from "./places.js";
-import { quickCluster, ServeProcess } from "./serve-process.js";
+import { quickCluster, ServeProcess, type ServeSettings } from "./serve-process.js";
 
 const patienceMs = 30_000;
 const stuckMs = 10_000;
@@ -26,6 +26,8 @@ export interface EngineClusterOptions {
   readonly firewall?: boolean;
   /** Further files of the folders; the host is the one that the node binds its ports on. */
   readonly more?: (host: string) => Files;
+  /** The timings that Holdfast has by itself, instead of short ones that make takeovers quick. */
+  readonly usualTimings?: boolean;
 }
 
 /** Two `holdfast serve --config` processes on one database, in places of their own, and the receivers behind them. */
@@ -38,6 +40,7 @@ export class EngineCluster implements AsyncDisposable {
   private readonly client: Client;
   private readonly folders = new Map<number, ConfigFiles>();
   private more: (host: string) => Files = () => ({});
+  private timings: ServeSettings = quickCluster;
   private readonly processes = new Map<number, ServeProcess>();
 
   private constructor(databaseUrl: string, placed: Places, receivers: EngineReceivers, ports: EngineCluster["ports"]) {
@@ -51,7 +54,7 @@ export class EngineCluster implements AsyncDisposable {
   /** One of them leads when this resolves, and the other one is its heir. */
   static async start(
     databaseUrl: string,
-    { firewall = false, more }: EngineClusterOptions = {},
+    { firewall = false, more, usualTimings = false }: EngineClusterOptions = {},
   ): Promise<EngineCluster> {
     const placed = openPlaces(databaseUrl, { firewall });
     const receivers = await EngineReceivers.listen(new Map(places.map((place) => [place, placed.hostOf(place)])));
@@ -59,6 +62,7 @@ export class EngineCluster implements AsyncDisposable {
     for (const ward of wards) ports.set(ward, await pickFreePort());
     const cluster = new EngineCluster(databaseUrl, placed, receivers, ports);
     cluster.more = more ?? cluster.more;
+    if (usualTimings) cluster.timings = { "cluster.enabled": true };
     try {
       await cluster.client.connect();
       // One after the other: on a busy machine each is slow enough by itself to be taken for frozen.
@@ -189,7 +193,7 @@ export class EngineCluster implements AsyncDisposable {
     const process = await ServeProcess.start({
       args: ["--config", folder.path],
       settings: {
-        ...quickCluster,
+        ...this.timings,
         "store.url": this.places.databaseUrl(place),
         "cluster.node_id": `node-${place}`,
       },

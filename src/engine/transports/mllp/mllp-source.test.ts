@@ -279,6 +279,25 @@ describe("the limits of an MLLP source", () => {
     expect(scene.intake.arrivals.length).toBe(1);
   });
 
+  it("let a sender go on that was refused and sends all the same, though not for ever, and not while it pauses", async () => {
+    const clock = new HandClock();
+    await using scene = await listen({ maxFrameBytes: 10_000 }, { clock });
+    const closedAfter = async (isSending: boolean): Promise<number> => {
+      await using sender = await Sender.to(scene.port, { allowHalfOpen: true });
+      expect(codeOf(await sender.ask(adt("1", { rest: "x".repeat(20_000) })))).toBe("AR 1");
+      const since = clock.mono();
+      const goOn = async (): Promise<number> => {
+        if (isSending) await new Promise<void>((resolve) => sender.socket.write("x".repeat(100), () => resolve()));
+        clock.pass(100);
+        return scene.source.state.connections;
+      };
+      await expect.poll(goOn, { interval: 5, timeout: 20_000 }).toBe(0);
+      return clock.mono() - since;
+    };
+    expect(await closedAfter(true)).toBeGreaterThan(20_000);
+    expect(await closedAfter(false)).toBeLessThan(20_000);
+  });
+
   it("answer AE to long messages while as much is under way as may be, and take short ones all the same", async () => {
     await using scene = await listen({ maxFrameBytes: 600_000, maxWaitingBytes: 1_200_000 });
     await using first = await Sender.to(scene.port);

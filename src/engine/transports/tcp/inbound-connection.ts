@@ -38,9 +38,15 @@ export interface ConnectionParts {
 /** Where memory is short, frames of this size are still taken: it is the long ones that use it up. */
 const smallBytes = 65_536;
 
-/** How long a peer may go on sending after the last answer. Closed at once, what it sent in vain would cost it that answer. */
-const lingerMs = 2_000;
-const lingerAtStopMs = 200;
+/** For how long a peer may go on sending after the last answer, and how long it may pause in that. */
+interface Linger {
+  readonly ms: number;
+  readonly silentMs: number;
+}
+
+/** Closed at once, what a peer sends in vain would cost it the answer: many read it only when they have sent everything. */
+const linger: Linger = { ms: 30_000, silentMs: 2_000 };
+const lingerAtStop: Linger = { ms: 200, silentMs: 200 };
 
 /**
  * One connection of a sender. Frames are taken in the order they come, and answered in that order. While as many are under way as
@@ -61,8 +67,9 @@ export class InboundConnection {
   private watched = "";
   private peerEnded = false;
   /** No further frame is taken: how long the peer may linger after its last answer. */
-  private leaving: { readonly lingerMs: number } | null = null;
-  private lingering = false;
+  private leaving: Linger | null = null;
+  /** All is answered: what still comes is thrown away until then. */
+  private lingersUntil: number | null = null;
 
   constructor(parts: ConnectionParts) {
     const { socket, clock, log, peer } = parts;
@@ -94,7 +101,7 @@ export class InboundConnection {
 
   /** Takes no further frame. Those that are under way are answered, then the connection ends. */
   retire(): void {
-    this.leave(lingerAtStopMs);
+    this.leave(lingerAtStop);
   }
 
   destroy(): void {
@@ -103,6 +110,7 @@ export class InboundConnection {
 
   private receive(chunk: Buffer): void {
     // Nothing is read into a connection that is about to end: what comes now is thrown away.
+    if (this.lingersUntil !== null) this.lingerOn(this.lingersUntil);
     if (this.leaving !== null) return;
     this.parts.reader.push(chunk);
     this.proceed();
@@ -148,7 +156,7 @@ export class InboundConnection {
       if (answer?.last) {
         // What came behind it is not answered: the sender cannot know to which frame an answer belongs.
         this.underWay.length = 0;
-        this.leave(lingerMs);
+        this.leave(linger);
       }
     }
     this.proceed();
@@ -161,7 +169,7 @@ export class InboundConnection {
     const bytes = head === null ? null : refuse(Buffer.from(head), reason, retry);
     this.parts.reader.discard();
     this.underWay.push({ bytes: 0, answer: { bytes, last: true } });
-    this.leaving = { lingerMs };
+    this.leaving = linger;
     queueMicrotask(() => this.answer());
   }
 
@@ -178,22 +186,30 @@ export class InboundConnection {
     });
   }
 
-  private leave(forMs: number): void {
-    if (this.leaving === null || forMs < this.leaving.lingerMs) this.leaving = { lingerMs: forMs };
+  private leave(how: Linger): void {
+    if (this.leaving === null || how.ms < this.leaving.ms) this.leaving = how;
+    if (this.lingersUntil !== null) {
+      this.lingersUntil = Math.min(this.lingersUntil, this.parts.clock.mono() + how.ms);
+      this.lingerOn(this.lingersUntil);
+    }
     this.proceed();
   }
 
   /** All is answered: ends our side, and gives the peer a moment to read that and end its own. */
   private linger(): void {
-    if (this.lingering) return;
-    this.lingering = true;
+    if (this.lingersUntil !== null) return;
+    this.lingersUntil = this.parts.clock.mono() + (this.leaving ?? linger).ms;
     this.parts.socket.end();
-    this.receiving.set(this.leaving?.lingerMs ?? lingerMs);
+    this.lingerOn(this.lingersUntil);
+  }
+
+  private lingerOn(until: number): void {
+    this.receiving.set(Math.min((this.leaving ?? linger).silentMs, until - this.parts.clock.mono()));
   }
 
   /** Sets the deadline of what is waited for. Our own work is not held against the sender. */
   private watch(): void {
-    if (this.lingering) return;
+    if (this.lingersUntil !== null) return;
     const { reader, limits } = this.parts;
     if (reader.begun && reader.isEmpty && this.leaving === null) {
       const watched = `frame ${this.frames}`;
@@ -208,7 +224,7 @@ export class InboundConnection {
 
   private overdue(): void {
     const { limits } = this.parts;
-    if (this.lingering) return this.destroy();
+    if (this.lingersUntil !== null) return this.destroy();
     if (this.watched === "") return this.giveUp(`it was silent for ${limits.idleTimeoutMs} ms`);
     this.giveUp(`a frame that began did not end within ${limits.readTimeoutMs} ms`);
   }
