@@ -1,17 +1,22 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
-import { systemClock } from "../election/clock.js";
+import { type Clock, systemClock } from "../election/clock.js";
 import { HoldfastError } from "../errors.js";
 import { defineInbound, type InboundDefinition } from "./definition.js";
 import { Inbounds } from "./inbounds.js";
 import type { Source, SourceState } from "./transports/transport.js";
 
+/** Whoever rests wakes at once. */
+const quickly: Clock = { ...systemClock, wakeAt: (_at, wake) => systemClock.wakeAt(systemClock.mono() + 5, wake) };
+
 /** Sources that a test starts by hand, and what was done to them. */
-function scene() {
+function scene(clock: Clock = systemClock) {
   const done: string[] = [];
   const fails = new Set<string>();
+  const broken = new Set<string>();
   const gates = new Map<string, Promise<void>>();
   const open = ({ name, transport }: InboundDefinition): Source => {
+    if (broken.has(name)) throw new HoldfastError("BAD_SETTINGS", `the certificate of ${name} is gone`);
     const title = `${name}:${"port" in transport ? transport.port : ""}`;
     let kind: SourceState["kind"] = "stopped";
     return {
@@ -35,7 +40,7 @@ function scene() {
     };
   };
   const log = pino({ level: "silent" });
-  return { done, fails, gates, inbounds: new Inbounds({ clock: systemClock, log, open }) };
+  return { done, fails, broken, gates, inbounds: new Inbounds({ clock, log, open }) };
 }
 
 const inbound = (name: string, port: number, router = "adt"): InboundDefinition =>
@@ -58,6 +63,18 @@ it("one that cannot start holds nobody up, and its stop ends the tries", async (
   expect(inbounds.stateOf("a")).toMatchObject({ kind: "failed" });
   await inbounds.stopAll();
   expect(inbounds.stateOf("a")).toBeNull();
+});
+
+it("one whose settings are sound no more, like a certificate that is gone, fails alone, and runs when they are again", async () => {
+  const { inbounds, done, broken } = scene(quickly);
+  broken.add("a");
+  await inbounds.run([inbound("a", 1), inbound("b", 2)]);
+  expect(done).toEqual(["start b:2"]);
+  expect(inbounds.stateOf("a")).toMatchObject({ kind: "failed", reason: "the certificate of a is gone" });
+  broken.clear();
+  await expect.poll(() => inbounds.stateOf("a")?.kind).toBe("listening");
+  await inbounds.stopAll();
+  expect(done).toContain("stop a:1");
 });
 
 it("all are stopped at once, also one that is still starting", async () => {

@@ -17,10 +17,13 @@ const restartMs = 5_000;
 
 interface Running {
   readonly inbound: InboundDefinition;
-  readonly source: Source;
+  /** Null where not even that could be made: a file that its settings name is gone. */
+  source: Source | null;
+  /** Why there is none. */
+  unmade: SourceState | null;
   /** Aborted when it is to stop: a start that waits for its next try is called off. */
   readonly over: AbortController;
-  readonly started: Promise<void>;
+  started: Promise<void>;
 }
 
 /**
@@ -37,7 +40,8 @@ export class Inbounds {
 
   /** Null where it is stopped. */
   stateOf(name: string): SourceState | null {
-    return this.running.get(name)?.source.state ?? null;
+    const running = this.running.get(name);
+    return running?.source?.state ?? running?.unmade ?? null;
   }
 
   /** Those that are wanted run, those that are not stop, and what has changed is begun anew. All of them at the same time. */
@@ -61,7 +65,7 @@ export class Inbounds {
     const running = this.running.get(name);
     if (running === undefined) return;
     running.over.abort();
-    await running.source.stop();
+    await running.source?.stop();
     await running.started;
     // Whoever started it again meanwhile has another one.
     if (this.running.get(name) === running) this.running.delete(name);
@@ -69,31 +73,38 @@ export class Inbounds {
 
   /** Resolves after the first try: one that cannot start does not hold the others up, and is tried again. */
   private async start(inbound: InboundDefinition): Promise<void> {
-    const source = this.parts.open(inbound);
-    const over = new AbortController();
     let tried = (): void => undefined;
     const first = new Promise<void>((resolve) => {
       tried = resolve;
     });
-    const started = this.keepTrying(inbound.name, { source, over, tried });
-    this.running.set(inbound.name, { inbound, source, over, started });
+    const running: Running = {
+      inbound,
+      source: null,
+      unmade: null,
+      over: new AbortController(),
+      started: Promise.resolve(),
+    };
+    this.running.set(inbound.name, running);
+    running.started = this.keepTrying(running, tried);
     await first;
   }
 
-  private async keepTrying(
-    connection: string,
-    { source, over, tried }: { readonly source: Source; readonly over: AbortController; readonly tried: () => void },
-  ): Promise<void> {
-    const { clock, log } = this.parts;
+  private async keepTrying(running: Running, tried: () => void): Promise<void> {
+    const { clock, log, open } = this.parts;
+    const { inbound, over } = running;
     while (!over.signal.aborted) {
       try {
-        await source.start();
+        running.source ??= open(inbound);
+        await running.source.start();
         tried();
         return;
       } catch (error) {
+        const reason = error instanceof HoldfastError ? error.message : String(error);
+        if (running.source === null) {
+          running.unmade = { kind: "failed", reason, connections: 0, since: running.unmade?.since ?? clock.wall() };
+        }
         if (!over.signal.aborted) {
-          const reason = error instanceof HoldfastError ? error.message : String(error);
-          log.error({ connection, reason }, "a connection cannot start, and is tried again");
+          log.error({ connection: inbound.name, reason }, "a connection cannot start, and is tried again");
         }
       }
       tried();

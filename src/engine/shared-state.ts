@@ -111,6 +111,10 @@ export class StateDraft {
     };
   }
 
+  get isChanged(): boolean {
+    return [...this.writes.values()].some(({ size }) => size > 0);
+  }
+
   /** From here on what is handled next sees it; it is stored by the commit that finishes the message. */
   commit(): readonly StateWrite[] {
     const writes: StateWrite[] = [];

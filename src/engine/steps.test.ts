@@ -134,6 +134,22 @@ describe("a handler", () => {
     expect(parts.state.draft(["seen"]).namespace("seen").get("a")).toBeUndefined();
   });
 
+  it("whose sends cannot be stored keeps nothing either", () => {
+    const handler = defineHandler({
+      name: "to-lab",
+      outbounds: ["lab"],
+      state: ["count"],
+      handle: (_, { state }) => {
+        state("count").set("a", 1);
+        return [send("lab", "x")];
+      },
+    });
+    const parts = partsOf([outbound, handler]);
+    const full = messageOf("routed", "adt-in/to-lab", { note: "x".repeat(70_000) });
+    expect(() => handle(full, parts)).toThrow(expect.objectContaining({ retry: false }));
+    expect(parts.state.draft(["count"]).namespace("count").get("a")).toBeUndefined();
+  });
+
   it.each([
     ["elsewhere", () => [send("elsewhere", "x")], 'sends to "elsewhere", which is not among its outbounds'],
     ["too much", () => [send("lab", "x".repeat(101))], "sends 101 bytes, and 100 are the most"],
@@ -143,6 +159,8 @@ describe("a handler", () => {
       "does not declare the state",
     ],
     ["a promise", async () => await Promise.resolve([]), "is asynchronous"],
+    ["nothing", () => [undefined], "made by send(), and the first is no such thing"],
+    ["no body", () => [send("lab", "x"), { outbound: "lab" }], "and number 2 is no such thing"],
   ])("that wants %s fails the message for good", (_name, work, reason) => {
     const handler = defineHandler({ name: "to-lab", outbounds: ["lab"], handle: work as never });
     const handled = (): unknown => handle(message, partsOf([outbound, handler]));

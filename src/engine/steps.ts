@@ -1,6 +1,7 @@
 import { HoldfastError } from "../errors.js";
 import { Journaled } from "../queue/handler-runner.js";
 import type { Message, Produced } from "../queue/message.js";
+import { readProduced } from "../queue/produced.js";
 import type { StepKind, StepLine } from "../store/journal.js";
 import { connectionOf, handlerOf, outboundLane, routedLane, stages } from "./core/lane-names.js";
 import type { OutboundDefinition } from "./definition.js";
@@ -74,9 +75,7 @@ export function handle(message: Message, parts: StepParts): Journaled {
     }),
   );
   const only = message.headers[carried.only];
-  const wanted = listOf<Send>(sends, `handler "${name}"`).filter(
-    (send) => only === undefined || send.outbound === only,
-  );
+  const wanted = sendsOf(sends, `handler "${name}"`).filter((send) => only === undefined || send.outbound === only);
   const produced = wanted.map((send): Produced => {
     const outbound = outbounds.get(send.outbound);
     if (outbound === undefined || !handler.outbounds.includes(send.outbound)) {
@@ -89,6 +88,8 @@ export function handle(message: Message, parts: StepParts): Journaled {
     }
     return run(`outbound "${outbound.name}"`, parts, () => outgoing(seen, send, outbound));
   });
+  // Of a message whose sends are refused nothing may be remembered, and from `commit` on it is.
+  if (draft.isChanged) checkStorable(produced, parts);
   const kind = produced.length === 0 ? "filtered" : "processed";
   parts.counted(seen.connection, kind);
   const sent = produced.map(({ lane }) => connectionOf(lane));
@@ -138,6 +139,19 @@ function names(value: unknown, who: string): readonly string[] {
   const chosen = listOf(value, who);
   if (chosen.every((name) => typeof name === "string")) return chosen;
   throw new Hopeless(`${who} must return an array of names`);
+}
+
+function sendsOf(value: unknown, who: string): readonly Send[] {
+  const sends = listOf<Partial<Send> | null | undefined>(value, who);
+  const bad = sends.findIndex((one) => typeof one?.outbound !== "string" || !(one.body instanceof Uint8Array));
+  if (bad === -1) return sends as readonly Send[];
+  const which = bad === 0 ? "the first" : `number ${bad + 1}`;
+  throw new Hopeless(`${who} must return sends, each made by send(), and ${which} is no such thing`);
+}
+
+function checkStorable(produced: readonly Produced[], { maxBodyBytes }: StepParts): void {
+  const read = readProduced(produced, { stages: Object.values(stages), maxBodyBytes });
+  if (read.kind === "garbage") throw new Hopeless(read.reason);
 }
 
 function listOf<Item>(value: unknown, who: string): readonly Item[] {

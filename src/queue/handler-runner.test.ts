@@ -102,7 +102,7 @@ describe("a handler", () => {
     const journaling = async () => await Promise.resolve(new Journaled([next], journal));
     expect(await runHandler(journaling, message, options)).toEqual({ kind: "done", produced: [next], journal });
     const bad = async () => await Promise.resolve(new Journaled([{ ...next, stage: "nowhere" }], journal));
-    expect(await runHandler(bad, message, options)).toMatchObject({ kind: "failed" });
+    expect(await runHandler(bad, message, options)).toMatchObject({ kind: "failed", isFinal: true });
     // What merely looks like it is no message either.
     const alike = async () => await Promise.resolve({ produced: [next], journal } as never);
     expect(await runHandler(alike, message, options)).toMatchObject({ kind: "failed" });

@@ -278,7 +278,10 @@ async function startedNow(
 function judged(value: unknown, options: RunOptions): HandlerResult {
   const journaled = value instanceof Journaled ? value : null;
   const read = readProduced(journaled === null ? value : journaled.produced, options);
-  if (read.kind === "garbage") return { kind: "failed", error: read.reason, isFinal: false, stillRunning: null };
+  if (read.kind === "garbage") {
+    // What modules of the engine return is a function of the message: it would be the same again, and hold its lane for ever.
+    return { kind: "failed", error: read.reason, isFinal: journaled !== null, stillRunning: null };
+  }
   return { kind: "done", produced: read.produced, journal: journaled?.journal ?? null };
 }
 
