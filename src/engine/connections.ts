@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { nearest } from "../config/nearest.js";
 import type { Clock } from "../election/clock.js";
 import { HoldfastError } from "../errors.js";
+import { pause } from "../lifecycle/pause.js";
 import type { ConnectionBook, Stopped } from "../store/connection-contract.js";
 import type { FenceToken } from "../store/fence-token.js";
 import { type ConnectionView, stoppedView } from "./connection-view.js";
@@ -22,12 +23,16 @@ export interface ConnectionsParts {
   readonly outboundsChanged: () => void;
 }
 
+const haltAgainMs = 200;
+
 /** The connections of one term: what is open, and what somebody has stopped. */
 export class Connections {
   readonly outbounds: Outbounds;
   private readonly parts: ConnectionsParts;
   private readonly inbounds: Inbounds;
   private readonly stopped = new Map<string, Stopped & { readonly at: number }>();
+  /** Those that were stopped by the engine itself, and of which the database does not know yet. */
+  private readonly unstored = new Set<string>();
   private fence: FenceToken | null = null;
   private turn: Promise<void> = Promise.resolve();
   private isOver = false;
@@ -41,15 +46,19 @@ export class Connections {
   /** What was stopped stays stopped, whoever leads. */
   async read(fence: FenceToken): Promise<void> {
     this.fence = fence;
-    this.stopped.clear();
-    for (const { name, stopped } of await this.parts.book.all()) if (stopped !== null) this.stopped.set(name, stopped);
+    const rows = await this.parts.book.all();
+    for (const name of this.stopped.keys()) if (!this.unstored.has(name)) this.stopped.delete(name);
+    for (const { name, stopped } of rows) {
+      if (stopped !== null && !this.unstored.has(name)) this.stopped.set(name, stopped);
+    }
   }
 
   /** Opens what is to be open, and closes what is not: at the start of a term, and when the graph is another one. */
   async run(): Promise<void> {
     await this.inTurn(async () => {
       if (this.isOver) return;
-      const { inbounds } = this.parts.graph();
+      const { inbounds, outbounds } = this.parts.graph();
+      void this.outbounds.keepOnly(new Set(outbounds.keys()));
       await this.inbounds.run([...inbounds.values()].filter(({ name }) => !this.stopped.has(name)));
     });
     this.parts.outboundsChanged();
@@ -70,20 +79,48 @@ export class Connections {
 
   async stop(name: string, by: string, reason: string): Promise<ConnectionView> {
     const direction = this.directionOf(name);
-    const stopped = { by, reason, at: this.parts.clock.wall() };
+    const before = this.stopped.get(name);
     // In memory first: nothing more is to go through while the database is asked.
-    this.stopped.set(name, stopped);
-    this.parts.outboundsChanged();
-    await this.parts.book.setStopped(this.requireFence(), name, { by, reason });
+    const stopped = this.mark(name, by, reason);
+    try {
+      await this.parts.book.setStopped(this.requireFence(), name, { by, reason });
+    } catch (error) {
+      if (this.stopped.get(name) === stopped) this.unmark(name, before);
+      throw error;
+    }
     if (direction === "inbound") await this.inTurn(async () => await this.inbounds.stop(name));
     else await this.outbounds.close(name);
     return this.viewOf(name);
+  }
+
+  /**
+   * On the engine's own account: an outbound waits for a person. It does from the call on, and in this term whatever the
+   * database says. Resolves when it is stored, or the term is over.
+   */
+  async halt(name: string, reason: string): Promise<void> {
+    const { book, clock, log } = this.parts;
+    const stopped = this.mark(name, "holdfast", reason);
+    this.unstored.add(name);
+    const isMeant = (): boolean => !this.isOver && this.stopped.get(name) === stopped;
+    for (let tries = 0; isMeant(); tries += 1) {
+      try {
+        await book.setStopped(this.requireFence(), name, { by: stopped.by, reason });
+        break;
+      } catch (error) {
+        if (tries === 0)
+          log.warn({ err: error, connection: name }, "it is not stored yet that a connection is stopped");
+        await pause(clock, haltAgainMs);
+      }
+    }
+    this.unstored.delete(name);
+    void this.outbounds.close(name);
   }
 
   async start(name: string): Promise<ConnectionView> {
     this.directionOf(name);
     await this.parts.book.setStopped(this.requireFence(), name, null);
     this.stopped.delete(name);
+    this.unstored.delete(name);
     await this.run();
     return this.viewOf(name);
   }
@@ -103,6 +140,19 @@ export class Connections {
       ...[...inbounds.values()].map((inbound) => this.inboundView(inbound)),
       ...[...outbounds.values()].map((outbound) => this.outboundView(outbound)),
     ];
+  }
+
+  private mark(name: string, by: string, reason: string): Stopped & { readonly at: number } {
+    const stopped = { by, reason, at: this.parts.clock.wall() };
+    this.stopped.set(name, stopped);
+    this.parts.outboundsChanged();
+    return stopped;
+  }
+
+  private unmark(name: string, before: (Stopped & { readonly at: number }) | undefined): void {
+    if (before === undefined) this.stopped.delete(name);
+    else this.stopped.set(name, before);
+    this.parts.outboundsChanged();
   }
 
   private viewOf(name: string): ConnectionView {

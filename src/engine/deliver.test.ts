@@ -49,7 +49,8 @@ function scene(given: Partial<OutboundOptions>, outcomes: DeliveryOutcome[]) {
     graph: () => graphOf([outbound]),
     outbounds,
     gate: { ensureEpoch },
-    halt: (name: string, reason: string): void => void halted.push(`${name}: ${reason}`),
+    halt: async (name: string, reason: string) => await Promise.resolve(void halted.push(`${name}: ${reason}`)),
+    inDoubt: new Set<string>(),
     counted: () => undefined,
   };
   const context = { signal: new AbortController().signal };

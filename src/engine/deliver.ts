@@ -15,8 +15,10 @@ export interface DeliverParts {
   readonly graph: () => Graph;
   readonly outbounds: Outbounds;
   readonly gate: Pick<Gate, "ensureEpoch">;
-  /** Stops the connection until somebody starts it: what was sent last may or may not have arrived. */
-  readonly halt: (outbound: string, reason: string) => void;
+  /** Stops the connection until somebody starts it: what was sent last may or may not have arrived. Resolves when that is stored. */
+  readonly halt: (outbound: string, reason: string) => Promise<void>;
+  /** Lanes whose last message may have arrived, where a person is to be asked before it goes out again. */
+  readonly inDoubt: Set<string>;
   readonly counted: (connection: string, kind: StepKind) => void;
 }
 
@@ -35,14 +37,20 @@ export async function deliver(message: Message, context: HandlerContext, parts: 
   if (outbounds.hasArrived(lane, position)) return done(message, { attempt: message.attempt, arrived: "before" });
   if (message.interrupted && outbound.unconfirmed === "stop" && outbounds.isNewQuestion(lane, position)) {
     const reason = "its leader went down while it was being sent";
-    return judge(message, { kind: "unconfirmed", reason }, outbound, parts);
+    return await judge(message, { kind: "unconfirmed", reason }, outbound, parts);
   }
   const destination = outbounds.destinationOf(outbound, lane);
-  const guard = { mayWrite: (): void => gate.ensureEpoch(message.epoch) };
+  const guard = {
+    mayWrite: (): void => {
+      gate.ensureEpoch(message.epoch);
+      if (outbound.unconfirmed === "stop") parts.inDoubt.add(lane);
+    },
+  };
   const outcome = await outbounds.send(lane, position, async () => {
     return await destination.send(deliveryOf(message), guard, context.signal);
   });
-  return judge(message, outcome, outbound, parts);
+  if (outcome.kind !== "unconfirmed") parts.inDoubt.delete(lane);
+  return await judge(message, outcome, outbound, parts);
 }
 
 function deliveryOf(message: Message): Delivery {
@@ -51,12 +59,12 @@ function deliveryOf(message: Message): Delivery {
   return { body, headers, attempt, idempotencyKey, epoch };
 }
 
-function judge(
+async function judge(
   message: Message,
   outcome: DeliveryOutcome,
   outbound: OutboundDefinition,
   { halt, counted }: DeliverParts,
-): Journaled {
+): Promise<Journaled> {
   switch (outcome.kind) {
     case "delivered":
       counted(outbound.name, "sent");
@@ -70,7 +78,8 @@ function judge(
     case "unconfirmed": {
       const reason = `sent, but not confirmed: ${outcome.reason}`;
       if (outbound.unconfirmed === "skip") return done(message, { attempt: message.attempt, unconfirmed: reason });
-      if (outbound.unconfirmed === "stop") halt(outbound.name, reason);
+      // First that, then the end of the attempt: a crash between the two would send it again unasked.
+      if (outbound.unconfirmed === "stop") await halt(outbound.name, reason);
       throw new HoldfastError("REFUSED", reason);
     }
   }

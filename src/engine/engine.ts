@@ -81,6 +81,7 @@ export class Engine {
   private readonly takingIn: TakingIn;
   private readonly state: SharedState;
   private readonly sets: ReferenceSets;
+  private readonly inDoubt = new Set<string>();
   private loaded: Loaded;
   private term: Term | null = null;
 
@@ -104,6 +105,7 @@ export class Engine {
       rulesOf: (lane) => retryRulesOf(this.graph, lane),
       settleEach: new Set([stages.outbound]),
       lingerMs,
+      isInDoubt: ({ stage, lane }) => stage === stages.outbound && this.inDoubt.has(lane),
       buried: ({ lane }) => parts.metrics.counted(connectionOf(lane), "error"),
     });
     this.takingIn = new TakingIn({ queue: this.queue, book, now: () => node.clock.wall() });
@@ -178,7 +180,8 @@ export class Engine {
         graph: () => this.graph,
         outbounds: connections.outbounds,
         gate: this.parts.node.role(engineRole).gate,
-        halt: (outbound, reason) => void this.halt(connections, outbound, reason),
+        halt: async (outbound, reason) => await connections.halt(outbound, reason),
+        inDoubt: this.inDoubt,
         counted,
       });
     });
@@ -275,14 +278,6 @@ export class Engine {
 
   private admits({ stage, lane }: LaneName): boolean {
     return stage !== stages.outbound || this.term?.connections.isStopped(connectionOf(lane)) !== true;
-  }
-
-  private async halt(connections: Connections, outbound: string, reason: string): Promise<void> {
-    try {
-      await connections.stop(outbound, "holdfast", reason);
-    } catch (error) {
-      this.trouble(`connection "${outbound}" could not be marked as stopped`, error);
-    }
   }
 
   private leading(): Term {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { within } from "../lifecycle/within.js";
+import { connectionOf } from "./core/lane-names.js";
 import type { OutboundDefinition } from "./definition.js";
 import type { DeliveryOutcome, Destination, DestinationState } from "./transports/transport.js";
 
@@ -16,6 +17,8 @@ export class Outbounds {
   /** The last position of each lane that has arrived, whether or not the database knows it yet. */
   private readonly arrived = new Map<string, number>();
   private readonly questioned = new Map<string, number>();
+  /** To be closed as soon as they have sent what they are sending. */
+  private readonly leaving = new Set<Destination>();
 
   constructor(open: (outbound: OutboundDefinition) => Destination) {
     this.open = open;
@@ -29,7 +32,7 @@ export class Outbounds {
   destinationOf(outbound: OutboundDefinition, lane: string): Destination {
     const known = this.byLane.get(lane);
     if (known !== undefined && isDeepStrictEqual(known.transport, outbound.transport)) return known.destination;
-    if (known !== undefined) void known.destination.close();
+    if (known !== undefined) void known.destination.close(); // The lane sends one at a time: this one is idle.
     const destination = this.open(outbound);
     this.byLane.set(lane, { transport: outbound.transport, destination });
     return destination;
@@ -60,12 +63,14 @@ export class Outbounds {
     }
   }
 
-  /** What is being sent is waited for: cut off, nobody would know whether it arrived. */
+  /** What is being sent is waited for: cut off, nobody would know whether it arrived. What comes meanwhile goes by a new one. */
   async close(name: string): Promise<void> {
-    const closing = this.ofOutbound(name);
-    await Promise.allSettled(closing.map(async ([lane]) => await this.sending.get(lane)));
-    for (const [lane] of closing) this.byLane.delete(lane);
-    await Promise.all(closing.map(async ([, { destination }]) => await destination.close()));
+    await this.leave(this.ofOutbound(name));
+  }
+
+  /** Closes those of outbounds that are not among these any more. */
+  async keepOnly(names: ReadonlySet<string>): Promise<void> {
+    await this.leave([...this.byLane].filter(([lane]) => !names.has(connectionOf(lane))));
   }
 
   /** What is being sent may end, for so long at most. */
@@ -74,12 +79,26 @@ export class Outbounds {
       lingerMs,
       Promise.allSettled(this.sending.values()).then(() => undefined),
     );
-    const closing = [...this.byLane.values()];
+    const closing = [...[...this.byLane.values()].map(({ destination }) => destination), ...this.leaving];
     this.byLane.clear();
-    await Promise.all(closing.map(async ({ destination }) => await destination.close()));
+    await Promise.all(closing.map(async (destination) => await destination.close()));
+  }
+
+  private async leave(those: readonly (readonly [string, Open])[]): Promise<void> {
+    for (const [lane, { destination }] of those) {
+      this.byLane.delete(lane);
+      this.leaving.add(destination);
+    }
+    await Promise.all(
+      those.map(async ([lane, { destination }]) => {
+        await Promise.allSettled([this.sending.get(lane)]);
+        this.leaving.delete(destination);
+        await destination.close();
+      }),
+    );
   }
 
   private ofOutbound(name: string): readonly (readonly [string, Open])[] {
-    return [...this.byLane].filter(([lane]) => lane === name || lane.startsWith(`${name}/`));
+    return [...this.byLane].filter(([lane]) => connectionOf(lane) === name);
   }
 }

@@ -17,6 +17,11 @@ export interface QueueConduct {
   readonly settleEach?: ReadonlySet<string> | undefined;
   /** How long what was begun there may go on after the end of a term: what ends in time is not repeated by the next leader. */
   readonly lingerMs?: number | undefined;
+  /**
+   * Whether what the end of a term interrupted in this lane may have had its effect. It is then left as a crash leaves it, and
+   * the next leader is told (`interrupted`). Where there is no doubt, it goes back and counts as nothing.
+   */
+  readonly isInDoubt?: ((lane: LaneName) => boolean) | undefined;
   /** The head of this lane has failed for good, and makes way: for what is counted, before the database knows it. */
   readonly buried?: ((lane: LaneName) => void) | undefined;
 }

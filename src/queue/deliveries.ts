@@ -18,6 +18,8 @@ interface Flight {
   readonly part: () => void;
   /** What became of its head, as far as it is known. */
   head: Settlement["head"] | undefined;
+  /** It stays in flight after the term. */
+  isLeft: boolean;
 }
 
 /**
@@ -150,12 +152,12 @@ export class Deliveries {
     this.table.touch(lane);
   }
 
-  private fly(claimed: Omit<Flight, "part" | "head">, messages: readonly StoredMessage[]): void {
+  private fly(claimed: Omit<Flight, "part" | "head" | "isLeft">, messages: readonly StoredMessage[]): void {
     let part = (): void => undefined;
     const parted = new Promise<void>((resolve) => {
       part = resolve;
     });
-    const flight: Flight = { ...claimed, part, head: undefined };
+    const flight: Flight = { ...claimed, part, head: undefined, isLeft: false };
     this.flights.add(flight);
     const delivered = this.deliver(flight, messages)
       .catch((error: unknown) => this.parts.failed(error))
@@ -177,6 +179,7 @@ export class Deliveries {
       const head = await this.deliverEach(flight, messages, seat);
       // One that hung, and was given back meanwhile, has ended before.
       const { lane, claim } = flight;
+      if (flight.isLeft) return;
       if (flight.head === undefined || this.hanging.has(flight)) this.settlings.of(lane).ended(lane, claim, head);
     } finally {
       seat.leave();
@@ -209,6 +212,7 @@ export class Deliveries {
         if (head !== undefined) this.partFrom(flight, { ...head, kind: "retry", waitMs: 0 }, result.stillRunning);
         await result.stillRunning;
       }
+      flight.isLeft = result.kind === "abandoned" && this.isInDoubt(lane);
       if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
       settling.finished(lane, claim, stored, result.produced.map(incomingProduced), result.journal);
       if (this.settlings.settlesEach(lane.stage)) await settling.known(lane);
@@ -219,6 +223,10 @@ export class Deliveries {
 
   private isAdmitted({ stage, name }: Lane): boolean {
     return this.parts.conduct.admits?.({ stage, lane: name }) ?? true;
+  }
+
+  private isInDoubt({ stage, name }: Lane): boolean {
+    return this.parts.conduct.isInDoubt?.({ stage, lane: name }) ?? false;
   }
 
   private headAfter(

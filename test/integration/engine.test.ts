@@ -223,6 +223,35 @@ test.concurrent("what is being sent while the role is given up is finished, and 
   expect(b.node.role("engine").gate.isLeader).toBe(true);
 });
 
+test.concurrent("what a handover cuts off unanswered is not sent again where a person is to be asked first", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  const files = feed(port, lab.port);
+  const asking = { "feed.ts": files["feed.ts"]?.replace("retry: {", 'unconfirmed: "stop",\n  retry: {') ?? "" };
+  await using folder = await ConfigFiles.write(asking);
+  await using a = await startFeed(database.url, "a", folder.path);
+  await using first = await connected(port);
+  await using b = await startFeed(database.url, "b", folder.path);
+  const { promise: sending, resolve: begun } = promiseOfTest();
+  lab.onFrame = () => begun();
+  expect(codeOf(await first.ask(visit("1", "77")))).toBe("AA 1");
+  await sending;
+  await a.node.role("engine").stepDown({ to: "b" });
+  await using _second = await connected(port);
+  const view = async () => (await b.engine.connections()).find(({ name }) => name === "lab");
+  await expect.poll(view, { timeout: 10_000 }).toMatchObject({
+    state: "stopped",
+    reason: expect.stringContaining("sent, but not confirmed"),
+  });
+  expect(lab.messages).toHaveLength(1);
+  lab.onFrame = (body, sender) => sender.send(ackFor(body));
+  await b.engine.steering.start("lab");
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "MSH")[9])).toEqual(["1", "1"]);
+});
+
 test.concurrent("a connection that was stopped stays so for the next leader, and its messages wait in order", async ({
   expect,
 }) => {
