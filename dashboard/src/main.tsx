@@ -1,0 +1,7 @@
+import { render } from "preact";
+import { App } from "./app.js";
+import { applyTheme } from "./layout/theme.js";
+
+applyTheme();
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);
