@@ -1,6 +1,7 @@
 import { HoldfastError } from "../errors.js";
 import type { ReceivedLine } from "../store/journal.js";
 import { type AppendBatch, delayHeader, type NewMessage as StoredNewMessage } from "../store/queue-contract.js";
+import { activeCarrier } from "../telemetry/traces.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
 import type { NewMessage } from "./message.js";
@@ -32,7 +33,13 @@ export function incomingOf(message: NewMessage, firstStage: string, record?: Rec
   const { lane, body, key = null, headers = null, stage = firstStage, delayMs = 0 } = message;
   // A copy: whoever gave the bytes may use them for something else before they are committed.
   const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body);
-  return { stage, lane, key, headers: withDelay(headers, delayMs), body: bytes, record };
+  return { stage, lane, key, headers: withDelay(withTrace(headers), delayMs), body: bytes, record };
+}
+
+/** A message that says itself which trace it belongs to is taken at its word. */
+function withTrace(headers: Incoming["headers"]): Incoming["headers"] {
+  const carrier = activeCarrier();
+  return carrier === null ? headers : { ...carrier, ...headers };
 }
 
 /** Whoever hands a message on with all its headers does not hand on its delay. */

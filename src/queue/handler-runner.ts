@@ -1,5 +1,6 @@
 import type { Clock } from "../election/clock.js";
 import type { SettledJournal } from "../store/journal.js";
+import { type Carrier, type Consumption, consume, isTracing, spanNames } from "../telemetry/traces.js";
 import { failureReason } from "./core/failure-reason.js";
 import { atEndOfTerm } from "./end-of-term.js";
 import type { Handler, HandlerContext, Message, Produced } from "./message.js";
@@ -134,7 +135,22 @@ export class HandlerSeat {
   }
 
   /** One at a time: the next only after the last has its result, and has ended. */
-  async run(handler: RunnableHandler | JournalingHandler, message: Message): Promise<HandlerResult> {
+  run(handler: RunnableHandler | JournalingHandler, message: Message): Promise<HandlerResult> {
+    const span = consumed(message);
+    return span === null ? this.attend(handler, message) : this.attendWithin(span, handler, message);
+  }
+
+  private async attendWithin(
+    span: Consumption,
+    handler: RunnableHandler | JournalingHandler,
+    message: Message,
+  ): Promise<HandlerResult> {
+    const result = await span.within(() => this.attend(handler, message));
+    span.end(result.kind === "failed" ? "the handler failed" : null);
+    return result.kind === "done" ? { ...result, produced: carrying(result.produced, span.carrier) } : result;
+  }
+
+  private async attend(handler: RunnableHandler | JournalingHandler, message: Message): Promise<HandlerResult> {
     const { options } = this;
     if (options.signal.aborted) return { kind: "abandoned", stillRunning: null };
     if (typeof handler === "function") {
@@ -236,6 +252,21 @@ export class HandlerSeat {
     call.kill?.();
   }
 }
+
+/** Neither its lane nor its key: either may be somebody's name. */
+function consumed({ headers, queue, stage, position, attempt, epoch }: Message): Consumption | null {
+  if (!isTracing()) return null;
+  return consume(spanNames.deliver, headers, {
+    "holdfast.queue": queue,
+    "holdfast.stage": stage,
+    "holdfast.position": position,
+    "holdfast.attempt": attempt,
+    "holdfast.epoch": Number(epoch),
+  });
+}
+
+const carrying = (produced: readonly Produced[], carrier: Carrier): readonly Produced[] =>
+  produced.map((message) => ({ ...message, headers: { ...message.headers, ...carrier } }));
 
 class InProcessCall implements HandlerCall {
   readonly settled: Promise<unknown>;

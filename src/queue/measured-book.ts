@@ -1,6 +1,8 @@
 import type { Clock } from "../election/clock.js";
+import type { FenceToken } from "../store/fence-token.js";
 import type { QueueBook, StoredMessage } from "../store/queue-contract.js";
 import type { QueueCounts } from "../telemetry/queue-metrics.js";
+import { inSpan, spanNames } from "../telemetry/traces.js";
 
 /** What is claimed of a lane: when each message was taken in, from the one after `done` on. */
 interface Claimed {
@@ -31,12 +33,18 @@ export function measuredBook(book: QueueBook, counts: QueueCounts, clock: Clock)
       return recovery;
     },
     async claim(fence, order) {
-      const messages = await book.claim(fence, order);
+      const messages = await inSpan(spanNames.claim, attributesOf(fence), async (span) => {
+        const claimed = await book.claim(fence, order);
+        span?.setAttribute("holdfast.messages", claimed.length);
+        return claimed;
+      });
       note(claims, messages);
       return messages;
     },
     async settle(fence, settlements, produced, journal) {
-      const gone = await book.settle(fence, settlements, produced, journal);
+      const gone = await inSpan(spanNames.settle, attributesOf(fence), async () => {
+        return await book.settle(fence, settlements, produced, journal);
+      });
       // Where something comes with it and one claim is gone, nothing was settled.
       if (gone.length > 0 && (produced !== null || journal !== undefined)) return gone;
       const now = clock.wall();
@@ -60,6 +68,8 @@ export function measuredBook(book: QueueBook, counts: QueueCounts, clock: Clock)
   };
   return Object.assign(Object.create(book) as QueueBook, measured);
 }
+
+const attributesOf = ({ role, epoch }: FenceToken) => ({ "holdfast.role": role, "holdfast.epoch": Number(epoch) });
 
 /** They come lane by lane, each in order. */
 function note(claims: Map<number, Claimed>, messages: readonly StoredMessage[]): void {

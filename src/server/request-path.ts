@@ -1,6 +1,8 @@
+import type { Span } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HoldfastError } from "../errors.js";
 import { HttpMetrics } from "../telemetry/http-metrics.js";
+import { endRequestSpan, openRequestSpan, within } from "../telemetry/traces.js";
 import { admit } from "./admission.js";
 import { beginAudit, finishAudit } from "./audit-trail.js";
 import { failureAnswer, notFound, sendAnswer } from "./failure.js";
@@ -9,6 +11,13 @@ import type { Listener } from "./listener.js";
 import { roleHeaders } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
 import { inviteBody, leavesBody } from "./unread-body.js";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Null where nobody traces. */
+    span: Span | null;
+  }
+}
 
 /** Said of a request that reached no route: its path is the caller's own, and must not become a series or a line. */
 export const unmatched = "unmatched";
@@ -35,6 +44,15 @@ export function pathOfRequests(
   app.decorateRequest("auditLine", null);
   app.decorateRequest("auditTarget", null);
 
+  app.decorateRequest("span", null);
+  // With a callback, so that everything after it runs within the span.
+  app.addHook("onRequest", (request, _reply, done) => {
+    const opened = openRequestSpan(request.method, request.headers);
+    request.span = opened?.span ?? null;
+    if (opened === null) done();
+    else within(opened.inside, done);
+  });
+
   app.addHook("onRequest", async (request, reply) => {
     if (isSurplus(request.raw.socket)) {
       throw new HoldfastError("TOO_BUSY", "This node has as many connections as it takes: try again, or ask another.");
@@ -60,6 +78,7 @@ export function pathOfRequests(
     const { method, routeOptions } = request;
     const route = routeOptions.url ?? unmatched;
     metrics.count(method, route, reply.statusCode);
+    if (request.span !== null) endRequestSpan(request.span, { method, route, status: reply.statusCode });
     request.log.debug({ method, route, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, "answered");
     await Promise.resolve();
   });

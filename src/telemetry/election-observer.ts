@@ -1,3 +1,4 @@
+import type { Span } from "@opentelemetry/api";
 import type { Logger } from "pino";
 import type { Clock } from "../election/clock.js";
 import { readClock } from "../election/clock.js";
@@ -7,6 +8,7 @@ import type { AcquireReply, LinkName } from "../election/core/messages.js";
 import type { Epoch, NodeId, Role } from "../election/core/names.js";
 import { trustRemainingMs } from "../election/core/trust.js";
 import type { ElectionMetrics, ElectionReading } from "./metrics.js";
+import { failSpan, openSpan, spanAfterwards, spanNames } from "./traces.js";
 
 /** Where the gauges of a role are read; `lastSeen` speaks for a role that this node does not contend for. */
 interface ReadingSource {
@@ -24,6 +26,7 @@ export class ElectionObserver {
   private lastBeatAt: number | null = null;
   private lastStepAt: number | null = null;
   private warned = "";
+  private readonly terms = new Map<Role, Span>();
 
   constructor(options: {
     readonly log: Logger;
@@ -59,14 +62,37 @@ export class ElectionObserver {
     if (reason === "evidence" || reason === "expired") this.metrics.failovers.inc({ role });
     if (reason !== "first") this.metrics.failoverSeconds.observe({ role }, gapMs / 1000);
     this.log.info({ role, epoch: Number(epoch), node_id: this.nodeId, reason, gap_ms: Math.round(gapMs) }, "elected");
+    const about = this.attributesOf(role, epoch, reason);
+    if (reason !== "first") spanAfterwards(spanNames.failover, gapMs, about);
+    const span = openSpan(spanNames.term, about);
+    if (span !== null) this.terms.set(role, span);
   }
 
   lost(role: Role, epoch: Epoch, reason: string): void {
     this.metrics.lost.inc({ role, reason });
     const planned = reason === "stepped_down" || reason === "draining";
+    this.endTerm(role, reason, planned);
     const line = { role, epoch: Number(epoch), node_id: this.nodeId, reason };
     if (planned) this.log.info(line, "gave the role up");
     else this.log.warn(line, "lost the role");
+  }
+
+  private endTerm(role: Role, reason: string, planned: boolean): void {
+    const span = this.terms.get(role);
+    if (span === undefined) return;
+    this.terms.delete(role);
+    span.setAttribute("holdfast.end_reason", reason);
+    if (!planned) failSpan(span, reason);
+    span.end();
+  }
+
+  private attributesOf(role: Role, epoch: Epoch, reason: string) {
+    return {
+      "holdfast.role": role,
+      "holdfast.epoch": Number(epoch),
+      "holdfast.node_id": this.nodeId,
+      "holdfast.reason": reason,
+    };
   }
 
   gateBlocked(role: Role): void {
@@ -95,6 +121,8 @@ export class ElectionObserver {
   acquireReplied(role: Role, reply: AcquireReply, durationMs: number): void {
     this.metrics.elections.inc({ role });
     this.metrics.acquireSeconds.observe({ role }, durationMs / 1000);
+    const about = { "holdfast.role": role, "holdfast.node_id": this.nodeId, "holdfast.outcome": reply.kind };
+    spanAfterwards(spanNames.acquire, durationMs, about);
     if (reply.kind === "quarantined") {
       this.log.warn(
         { role, epoch: Number(reply.view.epoch), node_id: this.nodeId, reason: "database_changed" },

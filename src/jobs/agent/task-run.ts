@@ -1,6 +1,7 @@
 import type { Clock } from "../../election/clock.js";
 import { HoldfastError } from "../../errors.js";
 import { cut } from "../../queue/core/failure-reason.js";
+import { inSpan, spanNames } from "../../telemetry/traces.js";
 import type { TaskOutcome } from "../core/agent/outbox.js";
 import type { Task } from "../core/agent/work.js";
 import type { Json } from "../core/job.js";
@@ -60,7 +61,12 @@ export class TaskRun {
     const { timeoutMs } = task;
     if (timeoutMs !== null) this.timers.push(clock.wakeAt(clock.mono() + timeoutMs, () => this.overdue(timeoutMs)));
     try {
-      const result = await operation(task.payload as never, this.context());
+      const about = { "holdfast.op": task.op, "holdfast.job_id": task.jobId, "holdfast.attempt": task.attempt };
+      const result = await inSpan(
+        spanNames.job,
+        about,
+        async () => await operation(task.payload as never, this.context()),
+      );
       if (this.dropped !== null) return { kind: "dropped" };
       return ended(this.isOverdue ? tookTooLong(timeoutMs) : outcomeOf(result));
     } catch (error) {
