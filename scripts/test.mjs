@@ -29,6 +29,7 @@ const programs = [
     package: "prometheus",
     neededBy: "test/integration: the exported rules, and conditions as Prometheus itself answers them",
   },
+  { program: "chromium", package: "chromium", neededBy: "test/browser: the dashboard as people see it" },
   { program: "curl", package: "curl", neededBy: "test/examples: an agent in plain curl" },
   { program: "ip", package: "iproute2", neededBy: "test/integration: nodes in network namespaces of their own" },
 ];
