@@ -11,6 +11,8 @@ export interface Caller {
   readonly tokenId: string | null;
   readonly role: AccessRole | null;
   readonly permissions: ReadonlySet<Permission>;
+  /** When the token ends, by the database's clock. */
+  readonly expiresAt: number | null;
 }
 
 export interface TokenWish {
@@ -26,6 +28,7 @@ export const anyone: Caller = {
   tokenId: null,
   role: null,
   permissions: new Set(permissions),
+  expiresAt: null,
 };
 
 /**
@@ -41,6 +44,7 @@ export class Access {
     readonly byHash: ReadonlyMap<string, TokenRow>;
   } | null = null;
   private reading: Promise<void> | null = null;
+  private readonly followers = new Set<() => void>();
 
   constructor(book: AccessBook, clock: Clock) {
     this.book = book;
@@ -73,11 +77,28 @@ export class Access {
   /** Null where the token is unknown, has expired or was revoked. From memory. */
   authenticate(secret: string): Caller | null {
     const token = this.list?.byHash.get(hashToken(secret)) ?? null;
-    if (token === null || this.list === null || token.revokedAt !== null) return null;
-    const now = this.list.read.now + (this.clock.mono() - this.list.at);
-    if (token.expiresAt !== null && token.expiresAt <= now) return null;
-    const { id, name, role, grants } = token;
-    return { name, tokenId: id, role, permissions: permissionsOf(role, grants) };
+    if (token === null || token.revokedAt !== null || this.remainingMs(token) <= 0) return null;
+    const { id, name, role, grants, expiresAt } = token;
+    return { name, tokenId: id, role, permissions: permissionsOf(role, grants), expiresAt };
+  }
+
+  /** Whether a caller who was let in would be let in again. From memory. */
+  admits({ tokenId, expiresAt }: Caller): boolean {
+    if (tokenId === null) return this.isOpen;
+    const token = this.list?.read.tokens.find(({ id }) => id === tokenId);
+    return token !== undefined && token.revokedAt === null && this.remainingMs({ expiresAt }) > 0;
+  }
+
+  /** Until a token ends, by the database's clock as it was last read and has gone on here since. */
+  remainingMs({ expiresAt }: Pick<Caller, "expiresAt">): number {
+    if (expiresAt === null || this.list === null) return Number.POSITIVE_INFINITY;
+    return expiresAt - (this.list.read.now + (this.clock.mono() - this.list.at));
+  }
+
+  /** Told whenever the tokens in memory may be others than before. */
+  follow(listener: () => void): Disposable {
+    this.followers.add(listener);
+    return { [Symbol.dispose]: () => this.followers.delete(listener) };
   }
 
   async tokens(): Promise<readonly TokenRow[]> {
@@ -110,6 +131,7 @@ export class Access {
 
   private keep(read: TokenList, at: number): void {
     this.list = { read, at, byHash: new Map(read.tokens.map((token) => [token.hash, token])) };
+    for (const listener of this.followers) listener();
   }
 
   /** Answers with the id of the line; what it tells of may be done only after this. */

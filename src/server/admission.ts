@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { anyone, type Caller } from "../access/access.js";
 import { HoldfastError } from "../errors.js";
 import type { Answer } from "./answer.js";
+import { authenticate, credentialOf } from "./credential.js";
 import { leaderGuard } from "./leader-guard.js";
 import type { Limits } from "./limits.js";
 import { isOpenDoor, refuseForeignPages } from "./open-door.js";
@@ -26,7 +27,7 @@ export function admit(node: ServedNode, limits: Limits, request: FastifyRequest)
   checkHead(limits, request);
   const open = isOpenDoor(node);
   if (open) refuseForeignPages(request.method, request.headers);
-  request.caller = open ? anyone : authenticate(node, request.headers.authorization);
+  request.caller = open ? anyone : authenticate(node, request);
   const { url = request.url, config } = request.routeOptions;
   const right = config.permission;
   const owner = isMutating(request.method) ? ownerOf(url) : null;
@@ -48,25 +49,14 @@ function checkHead(limits: Limits, request: FastifyRequest): void {
   checkExpectation(request);
 }
 
-/** Null without a token, with an unknown one, and while the tokens could not be read. */
-function authenticate({ access }: ServedNode, authorization: string | undefined): Caller | null {
-  const [, secret] = authorization?.match(/^bearer +([\x21-\x7e]{1,512})$/i) ?? [];
-  return secret === undefined ? null : access.authenticate(secret);
-}
-
 /** `right` is undefined where no route was found. Writing below an owned path takes one of its permissions even then. */
-function authorize(
-  { caller, headers }: FastifyRequest,
-  right: RouteRight | undefined,
-  otherwise: readonly RouteRight[],
-): void {
+function authorize(request: FastifyRequest, right: RouteRight | undefined, otherwise: readonly RouteRight[]): void {
+  const { caller, headers } = request;
   const wanted = right === undefined ? otherwise : [right];
   if (wanted.length === 0 || wanted.includes("anonymous")) return;
   if (caller === null) {
-    const problem =
-      headers.authorization === undefined
-        ? "This takes a token"
-        : "This token is not known here, or it has expired or was revoked";
+    const isBare = headers.authorization === undefined && credentialOf(request) === null;
+    const problem = isBare ? "This takes a token" : "This token is not known here, or it has expired or was revoked";
     throw new HoldfastError("UNAUTHORIZED", `${problem}: send one as Authorization: Bearer TOKEN.`);
   }
   if (!wanted.some((one) => one !== "anonymous" && caller.permissions.has(one))) {

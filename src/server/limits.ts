@@ -42,6 +42,16 @@ export const limits = {
   keepAliveMs: 15_000,
   /** A listener that takes nothing for so long is cut off. */
   listenerStallMs: 30_000,
+  /** Who listen to the cluster at one node: a tab of a browser is one. */
+  clusterListeners: 500,
+  /** How often the database is asked for all of them, while there are any. */
+  clusterLookMs: 1_000,
+  /** A week at the dashboard; then one signs in again. A token that ends before ends it. */
+  sessionMs: 604_800_000,
+  /** How long another node may take to answer what was sent on to it. */
+  forwardMs: 30_000,
+  /** Of such an answer. */
+  forwardBytes: 4_194_304,
   pageSize: 100,
   maxPageSize: 1_000,
 } as const;

@@ -69,7 +69,9 @@ export function pathOfRequests(
 
   app.addHook("onSend", async (request, reply) => {
     await finishAudit(node, limits, request, reply);
-    reply.headers(commonHeaders(node));
+    const { "cache-control": keeping, ...common } = commonHeaders(node);
+    reply.headers(common);
+    if (!reply.hasHeader("cache-control")) reply.header("cache-control", keeping);
     // A connection that stayed open after this answer would hold up the close, or the place of another.
     if (closing || isSurplus(request.raw.socket) || leavesBody(request)) reply.header("connection", "close");
   });

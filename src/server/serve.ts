@@ -12,6 +12,7 @@ import { configRoutes } from "./config-routes.js";
 import { connectionRoutes } from "./connection-routes.js";
 import { controlRoutes } from "./control-routes.js";
 import { cronRoutes } from "./cron-routes.js";
+import { dashboardRoutes } from "./dashboard-routes.js";
 import { fromDatabase } from "./database-wait.js";
 import { deadLetterRoutes } from "./dead-letter-routes.js";
 import { docsRoutes } from "./docs-routes.js";
@@ -30,11 +31,13 @@ import { messageSendRoutes } from "./message-send-routes.js";
 import { metricsRoutes } from "./metrics-routes.js";
 import { isOpenDoor } from "./open-door.js";
 import { openapiOptions, openapiRoutes } from "./openapi-routes.js";
+import { dashboardFiles } from "./page-files.js";
 import { answerUnreadablePath, pathOfRequests, unmatched } from "./request-path.js";
 import { resultRoutes } from "./result-routes.js";
 import { requireRights } from "./route-rights.js";
 import { scaleRoutes } from "./scale-routes.js";
 import type { ServedNode } from "./served-node.js";
+import { sessionRoutes } from "./session-routes.js";
 import { compileValidator } from "./validator.js";
 
 export interface RunningServer {
@@ -98,6 +101,8 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
     app.register(cronRoutes, { node, limits });
     app.register(eventRoutes, { node, limits });
     app.register(docsRoutes);
+    app.register(sessionRoutes, { node, limits });
+    app.register(dashboardRoutes, { files: dashboardFiles() });
   }
   return app;
 }

@@ -17,6 +17,11 @@ const table: Readonly<Record<string, readonly Who[]>> = {
   "GET /role": everyone,
   "GET /openapi.json": everyone,
   "GET /docs": everyone,
+  "GET /": everyone,
+  "GET /assets/*": everyone,
+  "GET /session": everyone,
+  "DELETE /session": everyone,
+  "POST /session": everyone,
   "GET /cluster/status": readers,
   "GET /cluster/nodes": readers,
   "GET /cluster/info": readers,
@@ -139,10 +144,21 @@ describe("every route", () => {
     const routes = new Set((await routesOf(worker)).map(asGet));
     const missing = Object.keys(table).filter((route) => !routes.has(route));
     const engines = ["/messages", "/connections", "/config"];
-    const served = ["/docs", "/queue/lanes", "/dead-letters", ...engines, "/v1/", "/tokens", "/audit"];
-    const isGateways = (route: string): boolean => served.some((path) => route.split(" ")[1]?.startsWith(path));
+    const served = [
+      "/docs",
+      "/assets",
+      "/session",
+      "/queue/lanes",
+      "/dead-letters",
+      ...engines,
+      "/v1/",
+      "/tokens",
+      "/audit",
+    ];
+    const isGateways = (route: string): boolean =>
+      route === "GET /" || served.some((path) => route.split(" ")[1]?.startsWith(path));
     expect(missing).toEqual(Object.keys(table).filter(isGateways));
-    expect(missing).toHaveLength(44);
+    expect(missing).toHaveLength(49);
   });
 });
 

@@ -1,0 +1,26 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+/**
+ * Whether a browser sends this for a page that is not ours: the Origin header tells, and Sec-Fetch-Site where a browser sends no
+ * Origin. A link to here that a person follows is theirs: the page that had it sees nothing of the answer. `own` are the hosts,
+ * with their ports, by which this node is known to the browser.
+ */
+export function isForeignPage(
+  method: string,
+  headers: IncomingHttpHeaders,
+  own: readonly (string | undefined)[],
+): boolean {
+  const { origin, "sec-fetch-site": site } = headers;
+  if (origin !== undefined && !own.some((host) => host !== "" && hostOf(origin) === host?.toLowerCase())) return true;
+  const isAcross = site === "cross-site" || site === "same-site";
+  return isAcross && !isFollowedLink(method, headers);
+}
+
+function isFollowedLink(method: string, headers: IncomingHttpHeaders): boolean {
+  return method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+}
+
+/** The host and port of an origin or a URL; empty where it has none ("null", as sandboxed pages say). */
+export function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).host : "";
+}
