@@ -1,4 +1,5 @@
 import { databaseHost, listenHost, publicUrl } from "./addresses.js";
+import { allowedHosts, httpAddress, notifyTargets } from "./notify-target.js";
 import {
   duration,
   environmentSecret,
@@ -207,6 +208,21 @@ export const catalogue = {
       "Prefix of every metric's name.",
     ),
   },
+  alerting: {
+    enabled: flag(
+      true,
+      "Whether this node evaluates the rules when it is its turn, and tells those who are to be told.",
+    ),
+    defaults: flag(
+      true,
+      "Whether the rules that come with Holdfast are on. One of [[alerts]] of the same name replaces it.",
+    ),
+    interval: duration(
+      "5s",
+      "How often the rules are evaluated, by one node for all, and how often a node leaves its metrics for that.",
+    ),
+    notify: notifyTargets("Who is told by the rules that come with Holdfast. The log always is."),
+  },
   alerts: { kind: "tables", columns: alertColumns, doc: "Rules, and who is told when one holds." },
   notify: {
     slack: {
@@ -214,6 +230,13 @@ export const catalogue = {
     },
     pagerduty: {
       routingKey: environmentSecret("Key of the integration that events go to."),
+      url: httpAddress("https://events.pagerduty.com/v2/enqueue", "Where events go; another for a proxy, or the EU's."),
+    },
+    webhook: {
+      secret: environmentSecret("Signs what is sent to webhooks (HMAC-SHA256); without it nothing is signed."),
+      allow: allowedHosts(
+        "Hosts, addresses and networks that webhooks may reach although they are not public: loopback, private, link-local.",
+      ),
     },
   },
   roles: {

@@ -64,6 +64,15 @@ const samples: Readonly<Record<string, readonly [toml: string, text: string]>> =
   "log.level": ['"trace"', "trace"],
   "log.format": ['"pretty"', "pretty"],
   "metrics.prefix": ['"app_"', "app_"],
+  "alerting.enabled": ["false", "false"],
+  "alerting.defaults": ["false", "0"],
+  "alerting.interval": ['"10s"', "10s"],
+  "alerting.notify": ['["slack:#ops", "log"]', "slack:#ops, log"],
+  "notify.pagerduty.url": [
+    '"https://events.eu.pagerduty.com/v2/enqueue"',
+    "https://events.eu.pagerduty.com/v2/enqueue",
+  ],
+  "notify.webhook.allow": ['["10.0.0.0/8", "hooks.internal"]', "10.0.0.0/8,hooks.internal"],
   "roles.scheduler.lock_key": ["0x7FFF_FFFF_FFFF_FFFF", "9223372036854775807"],
   crons: [
     '[{ name = "n", schedule = "0 2 * * *", op = "report", time_zone = "Europe/Berlin", payload = { a = [1, "b"] } }]',

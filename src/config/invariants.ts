@@ -101,6 +101,13 @@ const invariants: readonly Invariant[] = [
           `(${shutdown.drainTimeoutSeconds}): a drain would never see that it is done.`
         : null,
   },
+  {
+    of: ["alerting.interval"],
+    problem: ({ values: { alerting } }) =>
+      alerting.interval.ms < 250 || alerting.interval.ms > 60_000
+        ? `alerting.interval (${alerting.interval.written}) must be from 250ms to 1m.`
+        : null,
+  },
   { of: ["jobs.timeout"], problem: ({ values: { jobs } }) => positive("jobs.timeout", jobs.timeout.ms) },
   { of: ["jobs.backoff"], problem: ({ values: { jobs } }) => positive("jobs.backoff", jobs.backoff.ms) },
   {
@@ -114,9 +121,17 @@ const invariants: readonly Invariant[] = [
 
 /** Every rule that is broken, a line each. */
 export function brokenInvariants(settled: Settled): readonly string[] {
-  return invariants.flatMap(({ of, problem }) => {
-    const broken = of.some((path) => isUnreadable(settled, path)) ? null : problem(settled);
-    return broken === null ? [] : [broken];
+  const broken = invariants.flatMap(({ of, problem }) => {
+    const found = of.some((path) => isUnreadable(settled, path)) ? null : problem(settled);
+    return found === null ? [] : [found];
+  });
+  return [...broken, ...alertProblems(settled)];
+}
+
+function alertProblems(settled: Settled): readonly string[] {
+  return settled.values.alerts.flatMap(({ enabled, condition }, index) => {
+    const name = `alerts[${index}].condition`;
+    return enabled && condition === "" && !isUnreadable(settled, name) ? [`${name} is missing.`] : [];
   });
 }
 

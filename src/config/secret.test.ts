@@ -75,6 +75,11 @@ const placements: Readonly<Record<string, (secret: string) => Settings>> = {
   }),
   "slack webhook as a section": (secret) => ({ toml: `notify.slack = ${quote(secret)}`, env: {} }),
   "routing key": (secret) => ({ toml: "", env: { HOLDFAST_NOTIFY_PAGERDUTY_ROUTING_KEY: secret } }),
+  "webhook's secret": (secret) => ({ toml: "", env: { HOLDFAST_NOTIFY_WEBHOOK_SECRET: secret } }),
+  "pagerduty's address": (secret) => ({
+    toml: "",
+    env: { HOLDFAST_NOTIFY_PAGERDUTY_URL: `https://u:${secret}@a.example` },
+  }),
   "webhook of an alert": (secret) => ({
     toml: `[[alerts]]\nname = "a"\ncondition = "up == 0"\nnotify = [${quote(`webhook:https://a.example/${secret}`)}]`,
     env: {},

@@ -51,6 +51,10 @@ describe("serving", () => {
     ]);
     const notify = { slack: { webhookUrl: "https://hooks.example" }, pagerduty: { routingKey: "k" } };
     expect(() => check({ alerts, notify })).not.toThrow();
+    expect(refused({ alerting: { notify: ["slack"] } })).toBe(
+      "alerting.notify notifies slack, which needs HOLDFAST_NOTIFY_SLACK_WEBHOOK_URL in the environment.",
+    );
+    expect(() => check({ alerts, alerting: { enabled: false, notify: ["slack"] } })).not.toThrow();
   });
 });
 

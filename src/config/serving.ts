@@ -26,15 +26,23 @@ function plainHttpProblems({ api }: Config): readonly string[] {
 }
 
 /** An alert that cannot be sent is found out now, and not on the night when it should be. */
-function notifyProblems({ alerts, notify }: Config): readonly string[] {
+function notifyProblems({ alerting, alerts, notify }: Config): readonly string[] {
+  const tellers = [
+    ...(alerting.enabled && alerting.defaults ? [{ name: "alerting.notify", notify: alerting.notify }] : []),
+    ...(alerting.enabled
+      ? alerts
+          .filter(({ enabled }) => enabled)
+          .map(({ name, notify: targets }) => ({ name: `alerts: "${name}"`, notify: targets }))
+      : []),
+  ];
   const needed = [
     ["slack", notify.slack.webhookUrl, "HOLDFAST_NOTIFY_SLACK_WEBHOOK_URL"] as const,
     ["pagerduty", notify.pagerduty.routingKey, "HOLDFAST_NOTIFY_PAGERDUTY_ROUTING_KEY"] as const,
   ];
   return needed.flatMap(([kind, secret, variable]) => {
-    const alert = alerts.find(({ notify: targets }) => targets.some((target) => target.kind === kind));
-    if (alert === undefined || !secret.isEmpty) return [];
-    return [`alerts: "${alert.name}" notifies ${kind}, which needs ${variable} in the environment.`];
+    const teller = tellers.find(({ notify: targets }) => targets.some((target) => target.kind === kind));
+    if (teller === undefined || !secret.isEmpty) return [];
+    return [`${teller.name} notifies ${kind}, which needs ${variable} in the environment.`];
   });
 }
 

@@ -88,19 +88,29 @@ describe("[[alerts]]", () => {
 
   it("warn nobody at once, unless they say otherwise", () => {
     expect(loadText(alert("")).config.alerts).toEqual([
-      { name: "down", condition: "up == 0", for: { written: "0s", ms: 0 }, severity: "warning", notify: [] },
+      {
+        name: "down",
+        enabled: true,
+        condition: "up == 0",
+        for: { written: "0s", ms: 0 },
+        severity: "warning",
+        labels: {},
+        summary: "",
+        notify: [],
+      },
     ]);
   });
 
   it("say whom to tell", () => {
     const { config } = loadText(
-      alert('notify = ["pagerduty", "slack", "slack:#ops", "webhook:https://a.example/x?k=1"]'),
+      alert('notify = ["pagerduty", "slack", "slack:#ops", "webhook:https://a.example/x?k=1", "log"]'),
     );
-    const [first, second, third, fourth] = config.alerts[0]?.notify ?? [];
-    expect([first, second, third]).toEqual([
+    const [first, second, third, fourth, fifth] = config.alerts[0]?.notify ?? [];
+    expect([first, second, third, fifth]).toEqual([
       { kind: "pagerduty" },
       { kind: "slack", channel: null },
       { kind: "slack", channel: "#ops" },
+      { kind: "log" },
     ]);
     expect(fourth?.kind === "webhook" && fourth.url.reveal()).toBe("https://a.example/x?k=1");
   });
@@ -109,7 +119,7 @@ describe("[[alerts]]", () => {
     "do not know how to tell %j",
     (target) => {
       expect(refused(alert(`notify = [${JSON.stringify(target)}]`))).toBe(
-        'alerts[0].notify must be a list of "pagerduty", "slack", "slack:#channel" and "webhook:https://...", each at most once.',
+        'alerts[0].notify must be a list of "pagerduty", "slack", "slack:#channel", "webhook:https://..." and "log", each at most once.',
       );
     },
   );
@@ -117,6 +127,14 @@ describe("[[alerts]]", () => {
   it.each([
     ['for = "soon"', 'alerts[0].for must be a duration like "500ms", "5s" or "1m", not "soon".'],
     ['severity = "bad"', 'alerts[0].severity must be one of "info", "warning", "critical", not "bad".'],
+    [
+      'labels = { severity = "x" }',
+      'alerts[0].labels must be a table of at most 20 labels (A-Z, a-z, 0-9 and "_"; not alertname, severity or __x), each a text of 1 to 200, not a section.',
+    ],
+    [
+      'summary = "two\\nlines"',
+      'alerts[0].summary must be at most 500 printable characters on one line, not "two\\nlines".',
+    ],
   ])("refuse %s", (line, said) => {
     expect(refused(alert(line))).toBe(said);
   });
@@ -127,5 +145,51 @@ describe("[[alerts]]", () => {
       "alerts[0].condition is missing.",
     ]);
     expect(refused(`${alert("")}\n${alert("")}`)).toBe('alerts[1].name ("down") is used twice: give each its own.');
+  });
+
+  it("have labels of their own, and a sentence for whoever is told", () => {
+    const { config } = loadText(alert('labels = { team = "ops" }\nsummary = "{{ $labels.node }} is down"'));
+    expect(config.alerts[0]).toMatchObject({ labels: { team: "ops" }, summary: "{{ $labels.node }} is down" });
+  });
+
+  it("need no condition where they only turn a rule off", () => {
+    const { config } = loadText('[[alerts]]\nname = "node_dead"\nenabled = false');
+    expect(config.alerts[0]).toMatchObject({ name: "node_dead", enabled: false, condition: "" });
+  });
+});
+
+describe("[alerting]", () => {
+  it("is on, every 5 s, with the rules that come with Holdfast, and tells the log", () => {
+    expect(loadText("").config.alerting).toEqual({
+      enabled: true,
+      defaults: true,
+      interval: { written: "5s", ms: 5_000 },
+      notify: [],
+    });
+  });
+
+  it.each(["0s", "200ms", "61s"])("is not done every %s", (interval) => {
+    expect(refused(`[alerting]\ninterval = "${interval}"`)).toBe(
+      `alerting.interval (${interval}) must be from 250ms to 1m.`,
+    );
+  });
+});
+
+describe("[notify.webhook]", () => {
+  it("names whom webhooks may reach although they are not public", () => {
+    const allow = ["hooks.internal", "10.0.0.0/8", "127.0.0.1", "fd00::/8"];
+    expect(loadText(`[notify.webhook]\nallow = ${JSON.stringify(allow)}`).config.notify.webhook.allow).toEqual(allow);
+  });
+
+  it.each(["10.0.0.0/33", "http://a", "a/8", "", "-a"])("does not know the host %j", (host) => {
+    expect(refused(`[notify.webhook]\nallow = [${JSON.stringify(host)}]`)).toContain(
+      'notify.webhook.allow must be a list of names of hosts, addresses, and networks like "10.0.0.0/8"',
+    );
+  });
+
+  it("takes its secret from the environment alone", () => {
+    expect(refused('[notify.webhook]\nsecret = "x"')).toBe(
+      "notify.webhook.secret is a secret and has no place in a file: set HOLDFAST_NOTIFY_WEBHOOK_SECRET in the environment.",
+    );
   });
 });

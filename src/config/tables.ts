@@ -1,6 +1,7 @@
 import { parseCron } from "../jobs/core/cron-expression.js";
+import { alertLabels } from "./alert-labels.js";
 import { notifyTargets } from "./notify-target.js";
-import { duration, integer, matching, oneOf, required, type Setting } from "./setting.js";
+import { duration, flag, integer, matching, oneOf, required, type Setting } from "./setting.js";
 
 const name = (doc: string): Setting<string> =>
   required(matching("", /^[A-Za-z0-9_.-]{1,100}$/, '1 to 100 of the characters A-Z, a-z, 0-9, "_", "." and "-"', doc));
@@ -29,13 +30,19 @@ export const cronColumns = {
 
 /** The columns of `[[alerts]]`. */
 export const alertColumns = {
-  name: name("Name of the rule, unique."),
-  condition: required(
-    matching("", /^(?=.*\S)[^\p{C}]{1,2000}$/u, "1 to 2000 printable characters on one line", "What must hold."),
-  ),
+  name: name("Name of the rule, unique. One that comes with Holdfast is replaced by a rule of its name."),
+  enabled: flag(true, "false: the rule is off, also one that comes with Holdfast."),
+  condition: condition("What must hold, in PromQL (docs/reference/promql.md). Needed unless the rule is off."),
   for: duration("0s", "How long it must hold before anyone is told."),
   severity: oneOf(["info", "warning", "critical"], "How bad it is.", "warning"),
-  notify: notifyTargets("Who is told. Slack and PagerDuty need their section in [notify]."),
+  labels: alertLabels("Labels that the rule's alerts have beside those of the series."),
+  summary: matching(
+    "",
+    /^[^\p{C}]{0,500}$/u,
+    "at most 500 printable characters on one line",
+    "One sentence for whoever is told; {{ $labels.x }} and {{ $value }} stand for what the alert has there.",
+  ),
+  notify: notifyTargets("Who is told, beside the log. Slack and PagerDuty need their section in [notify]."),
 } as const;
 
 /** What is wrong with one of its fields is told after the sentence that all of them share. */
@@ -96,4 +103,8 @@ function copyJson(given: unknown, depth: number): unknown {
   const entries = Object.entries(given).map(([key, value]) => [key, copyJson(value, depth + 1)] as const);
   if (entries.some(([, value]) => value === undefined)) return undefined;
   return Object.freeze(Array.isArray(given) ? entries.map(([, value]) => value) : Object.fromEntries(entries));
+}
+
+function condition(doc: string): Setting<string> {
+  return matching("", /^[^\p{C}]{0,2000}$/u, "at most 2000 printable characters on one line", doc);
 }

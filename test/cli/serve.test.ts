@@ -99,7 +99,6 @@ describe("holdfast serve", () => {
   it("publishes where it is reached, also where nobody said it, and warns where that is nowhere for others", async () => {
     const settings = settingsOf("found", {
       "api.public_url": "",
-      "shutdown.poll_interval_ms": 50,
       "cluster.roles": "scheduler",
     });
     await using served = await ServeProcess.start({ settings });
@@ -112,7 +111,6 @@ describe("holdfast serve", () => {
     const warnings = served.output.split("\n").filter((line) => line.includes('"level":40'));
     expect(warnings).toContainEqual(expect.stringContaining("other hosts cannot reach this node"));
     expect(warnings).toContainEqual(expect.stringContaining("no agent reaches the jobs"));
-    expect(warnings).toContainEqual(expect.stringContaining("not in this version yet: shutdown.poll_interval_ms"));
   });
 
   it("needs no settings at all: one node on the embedded PostgreSQL", async () => {

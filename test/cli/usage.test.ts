@@ -99,7 +99,6 @@ describe("config check", () => {
     expect(settings).toContainEqual({ key: "api.port", value: 7400, source: "default" });
     expect(settings).toContainEqual({ key: "store.url", value: "(secret)", source: "environment" });
     expect(settings).toContainEqual({ key: "store.password", value: null, source: "default" });
-    expect(stdout).not.toContain("not in this version yet");
   });
 
   it.each([
@@ -110,18 +109,6 @@ describe("config check", () => {
     const { stdout } = await holdfast(["config", "check"], { env: { HOLDFAST_STORE_URL: url }, cwd: "/nowhere" });
     expect(stdout).toMatch(new RegExp(`^store\\.backend +"${backend}" +derived$`, "m"));
     expect(stdout).toMatch(new RegExp(`^store\\.tls +"${tls}" +${source}$`, "m"));
-  });
-
-  it("says which of the stated settings have no effect yet", async () => {
-    const env = { HOLDFAST_JOBS_LEADER_WORKS: "true", HOLDFAST_SHUTDOWN_POLL_INTERVAL_MS: "50" };
-    const { code, stdout } = await holdfast(["config", "check"], { env, cwd: "/nowhere" });
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/\nnot in this version yet: shutdown\.poll_interval_ms\n$/);
-    const json = await holdfast(["config", "check", "--json"], { env, cwd: "/nowhere" });
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      ok: true,
-      not_yet: ["shutdown.poll_interval_ms"],
-    });
   });
 
   it("exits with 2 and a line for each thing that is wrong", async () => {

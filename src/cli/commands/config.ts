@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { describeConfig, type SettingRow } from "../../config/describe-config.js";
 import { loadConfig } from "../../config/load-config.js";
-import { notYetLine, statedNotYet } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
 import type { Loaded, LoadedFolder } from "../../engine/config-folder/config-folder.js";
 import { HoldfastError } from "../../errors.js";
@@ -42,15 +41,13 @@ async function checkSettings(cli: CommandLine, options: CheckOptions): Promise<v
   const rows = describeConfig(loaded.config, loaded.sources, placeOf(loaded.config).tls);
   if (options.json === true) {
     const settings = rows.map(({ key, value, source }) => ({ key, value, source }));
-    return printJson(cli, { ok: true, file: loaded.file, settings, not_yet: statedNotYet(loaded.sources) });
+    return printJson(cli, { ok: true, file: loaded.file, settings });
   }
-  const ineffective = notYetLine(loaded.sources);
   const from = loaded.file === null ? "no file, and the environment" : `${loaded.file} and the environment`;
   printLines(cli, [
     ...renderTable(columns, rows, lookOf(cli)),
     "",
     `These settings are sound. They come from ${from}.`,
-    ...(ineffective === null ? [] : [ineffective]),
   ]);
 }
 

@@ -3,7 +3,6 @@ import { Command } from "commander";
 import type { Config } from "../../config/config.js";
 import { loadConfig, type Sources } from "../../config/load-config.js";
 import { isLoopback } from "../../config/loopback.js";
-import { notYetLine } from "../../config/not-yet.js";
 import { checkServing } from "../../config/serving.js";
 import { parseRole } from "../../election/core/names.js";
 import { engineRole } from "../../engine/engine-role.js";
@@ -57,8 +56,7 @@ export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): 
       const stated = Object.hasOwn(sources, "log.format");
       const pretty = stated ? config.log.format === "pretty" : cli.stdout.isTTY;
       const log = createLog(config, { output: cli.stdout, pretty, paint: paintFor(cli.stdout, cli.env) });
-      for (const warning of [...warningsOf(config, sources), ...kind.warnings(loaded.config, sources)])
-        log.warn(warning);
+      for (const warning of [...warningsOf(config), ...kind.warnings(loaded.config, sources)]) log.warn(warning);
       const employment = await employmentOf(cli, options);
       const ending = watchForEnding(cli);
       try {
@@ -89,10 +87,9 @@ function graphSettled(config: Config, hasGraph: boolean): Config {
 }
 
 /** What a node can start with, and its operator may not have meant. */
-function warningsOf({ cluster, api }: Config, sources: Sources): readonly string[] {
+function warningsOf({ cluster, api }: Config): readonly string[] {
   const unreachable = cluster.enabled && isLoopback(api.host) && api.publicUrl === "";
   const unspoken = cluster.roles.includes("scheduler") && !cluster.roles.includes("gateway");
-  const ineffective = notYetLine(sources);
   return [
     ...(unreachable
       ? [`api.host (${api.host}) is this machine's own and api.public_url is empty: other hosts cannot reach this node`]
@@ -100,6 +97,5 @@ function warningsOf({ cluster, api }: Config, sources: Sources): readonly string
     ...(unspoken
       ? ["cluster.roles has scheduler without gateway: while this node leads, no agent reaches the jobs"]
       : []),
-    ...(ineffective === null ? [] : [ineffective]),
   ];
 }
