@@ -7,6 +7,7 @@ import type { AcquireReply, BeatOrder, BeatReply, Notice, WaitReply } from "../e
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../election/core/names.js";
 import type { NodeRequest, RequestOrder, RequestOutcome } from "../membership/node-request.js";
 import type { MemberCounts, NodeLoad, NodeReport, NodeRow, NodeStatus } from "../membership/node-row.js";
+import type { AlertBook } from "./alert-contract.js";
 import type { CompactionBook } from "./compaction-contract.js";
 import type { ConnectionBook } from "./connection-contract.js";
 import type { CronBook } from "./cron-contract.js";
@@ -43,6 +44,7 @@ export interface Store<Tx> extends ElectionSessions {
   /** A database that is not ours, for connections and reference sets whose other end is one. */
   readonly openOutside: OpenOutside;
   readonly metrics: MetricsBook;
+  readonly alerts: AlertBook;
   readonly compaction: CompactionBook;
   /** Brings the schema up, or checks it, and refuses one that belongs to another cluster. */
   prepare(): Promise<void>;

@@ -131,7 +131,17 @@ export async function postgresHarness(given?: { database: TestDatabase; url: str
          audit as (update holdfast.audit set at = at - back from step),
          snapshots as (update holdfast.snapshots set at = at - back from step),
          metric_processes as (update holdfast.metric_processes set taken_at = taken_at - back from step),
-         metric_points as (update holdfast.metric_points set at = at - back from step)
+         metric_points as (update holdfast.metric_points set at = at - back from step),
+         alert_rounds as (update holdfast.alert_rounds set at = at - back from step),
+         alert_samples as (update holdfast.alert_samples set at = at - back from step),
+         alerts as (
+           update holdfast.alerts set
+             active_since = active_since - back, fired_at = fired_at - back, resolved_at = resolved_at - back
+           from step),
+         alert_notices as (
+           update holdfast.alert_notices set
+             at = at - back, due_at = due_at - back, leased_until = leased_until - back, done_at = done_at - back
+           from step)
          update holdfast.leases set
            acquired_at = acquired_at - back, renewed_at = renewed_at - back,
            expires_at = expires_at - back, reserved_until = reserved_until - back

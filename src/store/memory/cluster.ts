@@ -7,6 +7,7 @@ import type { Json } from "../../jobs/core/job.js";
 import type { NodeRequest } from "../../membership/node-request.js";
 import type { NodeRow } from "../../membership/node-row.js";
 import type { ConnectionRow } from "../connection-contract.js";
+import { MemoryAlertTables } from "./alert-tables.js";
 import { MemoryCronTables } from "./cron-tables.js";
 import type { MemoryDatabase } from "./database.js";
 import { MemoryEngineTables } from "./engine-tables.js";
@@ -43,6 +44,7 @@ export class MemoryCluster {
   readonly jobs: MemoryJobTables;
   readonly crons = new MemoryCronTables();
   readonly metrics = new MemoryMetricsTables();
+  readonly alerts = new MemoryAlertTables();
   readonly database: MemoryDatabase;
   /** Ends a wait after its slice; the tests' clock stands behind it. */
   readonly wakeAfter: (ms: number, fire: () => void) => () => void;

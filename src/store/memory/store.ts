@@ -3,6 +3,7 @@ import type { AcquireRequest } from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
 import type { Epoch, Role, SessionRef } from "../../election/core/names.js";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
+import type { AlertBook } from "../alert-contract.js";
 import type { CompactionBook } from "../compaction-contract.js";
 import type { ConnectionBook } from "../connection-contract.js";
 import type {
@@ -27,6 +28,7 @@ import type { MetricsBook } from "../metrics-contract.js";
 import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import type { WorkerBook } from "../worker-contract.js";
+import { memoryAlerts } from "./alert-book.js";
 import { memoryAccess, memoryRequests, memorySnapshots, pageOf } from "./books.js";
 import type { MemoryCluster, NoticeListener } from "./cluster.js";
 import { memoryCompaction } from "./compaction-book.js";
@@ -63,6 +65,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     throw new HoldfastError("BAD_SETTINGS", "A store in memory opens no database.");
   };
   readonly metrics: MetricsBook;
+  readonly alerts: AlertBook;
   readonly compaction: CompactionBook;
   private refused: (fence: FenceToken) => void = () => undefined;
   private readonly shared: MemoryCluster;
@@ -91,6 +94,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     this.jobs = new MemoryJobBook(shared.jobs, fenced);
     this.crons = new MemoryCronBook(shared.crons, shared.jobs, fenced);
     this.metrics = memoryMetrics(shared, fenced);
+    this.alerts = memoryAlerts(shared.alerts, now);
     this.compaction = memoryCompaction(shared, fenced);
     this.workers = memoryWorkerBook(shared, this.registry);
   }

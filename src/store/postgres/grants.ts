@@ -67,6 +67,11 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   engine_connections: { node: ["select", "insert", "update", "delete"], reader: [] },
   metric_processes: { node: ["select", "insert", "update", "delete"], reader: [] },
   metric_points: { node: ["select", "insert", "delete"], reader: [] },
+  alert_rounds: { node: ["select", "update"], reader: [] },
+  alert_samples: { node: ["select", "insert", "delete"], reader: [] },
+  alerts: { node: ["select", "insert", "update", "delete"], reader: [] },
+  // Those of an alert go with it.
+  alert_notices: { node: ["select", "insert", "update"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },

@@ -4,6 +4,7 @@ import type { Notice } from "../../election/core/messages.js";
 import { type Epoch, epochOf, type Incarnation, type NodeId, type Role } from "../../election/core/names.js";
 import type { Timing } from "../../election/core/timing.js";
 import { HoldfastError, StaleEpochError } from "../../errors.js";
+import type { AlertBook } from "../alert-contract.js";
 import type { CompactionBook } from "../compaction-contract.js";
 import type { ConnectionBook } from "../connection-contract.js";
 import type {
@@ -29,6 +30,7 @@ import type { QueueBook } from "../queue-contract.js";
 import type { QueueView } from "../queue-view-contract.js";
 import type { WorkerBook } from "../worker-contract.js";
 import { accessBook } from "./access-book.js";
+import { alertBook } from "./alert-book.js";
 import { PostgresCampaignSession } from "./campaign-session.js";
 import { compactionBook } from "./compaction-book.js";
 import { PostgresConnectionBook } from "./connection-book.js";
@@ -93,6 +95,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
   readonly connections: ConnectionBook;
   readonly openOutside = (options: OutsideOptions): OutsideDatabase => new PostgresOutside(options);
   readonly metrics: MetricsBook;
+  readonly alerts: AlertBook;
   readonly compaction: CompactionBook;
   private readonly questions: Questions;
   private refused: (fence: FenceToken) => void = () => undefined;
@@ -119,6 +122,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.engine = new PostgresEngineBook(this.questions, send);
     this.connections = new PostgresConnectionBook(this.questions, send);
     this.metrics = metricsBook(this.questions, send);
+    this.alerts = alertBook(this.questions);
     this.compaction = compactionBook(this.questions, send);
     this.workers = workerBook(this.questions, options.node);
   }
