@@ -7,13 +7,19 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 
 const root = process.cwd();
 const dist = join(root, "dist");
 const fingerprintFile = join(dist, ".fingerprint");
+
+// `npm ci` builds, so that `npx holdfast` is there from the start; without the compiler it installs all the same.
+if (!existsSync(join(root, "node_modules/typescript/package.json"))) {
+  console.error("Nothing was built: the compiler is a development dependency, so install without --omit=dev.");
+  process.exit(process.env.npm_lifecycle_event === "prepare" ? 0 : 1);
+}
 
 const dashboard = join(root, "dashboard");
 const hasPage = existsSync(join(dashboard, "index.html"));
@@ -41,6 +47,8 @@ try {
     for (const file of sources.filter((source) => source.endsWith(".sql"))) {
       cpSync(join(root, file), join(next, relative("src", file)));
     }
+    // npx makes the program executable once, when it links it, and would find each later build refused by the system.
+    for (const program of programs()) chmodSync(join(next, relative("dist", program)), 0o755);
     writeFileSync(join(next, ".fingerprint"), `${current}\n`);
     moveIntoPlace();
   }
@@ -82,6 +90,10 @@ function fingerprint(files) {
       .update(readFileSync(join(root, file)))
       .update("\0");
   return hash.digest("hex");
+}
+
+function programs() {
+  return Object.values(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).bin ?? {});
 }
 
 function lastFingerprint() {

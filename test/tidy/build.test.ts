@@ -43,6 +43,30 @@ describe("npm run build", () => {
     expect(await builtAt(project)).toBeGreaterThan(first);
   });
 
+  it("leaves a program that can be run, also by links that were made before", async () => {
+    const project = await cleanProject();
+    const manifest = JSON.parse(await readFile(join(project, "package.json"), "utf8")) as object;
+    await writeFile(
+      join(project, "package.json"),
+      JSON.stringify({ ...manifest, bin: { holdfast: "./dist/main.js" } }),
+    );
+    await writeFile(join(project, "src/main.ts"), '#!/usr/bin/env node\nprocess.stdout.write("it runs");\n');
+    expect(build(project)).toBe(0);
+    expect(build(project, "--force")).toBe(0);
+    expect(spawnSync(join(project, "dist/main.js")).stdout?.toString()).toBe("it runs");
+  });
+
+  it("says what is missing where the compiler is, and does not hold an installation up by it", async () => {
+    const project = await cleanProject();
+    await rm(join(project, "node_modules"));
+    const script = join(repositoryRoot, "scripts/build.mjs");
+    const asked = (event: string) =>
+      spawnSync(process.execPath, [script], { cwd: project, env: { ...process.env, npm_lifecycle_event: event } });
+    expect(asked("build")).toMatchObject({ status: 1 });
+    expect(asked("build").stderr.toString()).toMatch(/^Nothing was built: .*--omit=dev\.\n$/);
+    expect(asked("prepare")).toMatchObject({ status: 0 });
+  });
+
   it("leaves nothing behind of a source that is gone", async () => {
     const project = await cleanProject();
     await writeFile(join(project, "src/gone.ts"), "export const gone = 1;\n");
