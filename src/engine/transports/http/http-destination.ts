@@ -17,10 +17,10 @@ import type {
   DestinationState,
   WriteGuard,
 } from "../transport.js";
+import { readClientTls } from "../transport-tls.js";
 import { authorizationOf } from "./http-credentials.js";
 import { type ExchangeEnd, exchange } from "./http-exchange.js";
 import type { HttpOutboundSettings } from "./http-outbound-settings.js";
-import { readClientTls } from "./http-tls.js";
 import { verdictOn } from "./http-verdict.js";
 
 /** What every request has in common: made once, when the first is sent, from files and variables. */

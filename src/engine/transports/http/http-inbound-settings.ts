@@ -2,8 +2,8 @@ import { isLoopback } from "../../../config/loopback.js";
 import type { TlsListener, WrittenDuration } from "../../transport-options.js";
 import { Fields } from "../setting-fields.js";
 import type { Checked } from "../transport.js";
+import { type ListenerTls, listenerTls } from "../transport-tls.js";
 import { type HttpCredentials, httpCredentials } from "./http-credentials.js";
-import { type ListenerTls, listenerTls } from "./http-tls.js";
 
 /** A listener that takes messages by POST or PUT, as a config module writes it. */
 export interface HttpInboundOptions {

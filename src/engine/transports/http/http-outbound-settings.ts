@@ -3,8 +3,8 @@ import { isLoopback } from "../../../config/loopback.js";
 import type { TlsClient, WrittenDuration } from "../../transport-options.js";
 import { Fields } from "../setting-fields.js";
 import type { Checked } from "../transport.js";
+import { type ClientTls, clientTls } from "../transport-tls.js";
 import { type HttpCredentials, httpCredentials } from "./http-credentials.js";
-import { type ClientTls, clientTls } from "./http-tls.js";
 
 /** Where messages are sent to by HTTP, as a config module writes it. */
 export interface HttpOutboundOptions {

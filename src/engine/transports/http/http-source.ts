@@ -6,11 +6,11 @@ import { pause } from "../../../lifecycle/pause.js";
 import { within } from "../../../lifecycle/within.js";
 import { SourceStanding } from "../standing.js";
 import type { Source, SourceParts, SourceState } from "../transport.js";
+import { readListenerTls } from "../transport-tls.js";
 import { acknowledgement, answerOf, comeAgain, failure, type HttpAnswer, sendAnswer } from "./http-answer.js";
 import { authorizationOf } from "./http-credentials.js";
 import type { HttpInboundSettings } from "./http-inbound-settings.js";
 import { arrivalOf, objectionTo, readBody, WaitingBytes } from "./http-request.js";
-import { readListenerTls } from "./http-tls.js";
 
 /** The last leader may be on this machine, and let go of the port in a moment. */
 const portPatienceMs = 5_000;

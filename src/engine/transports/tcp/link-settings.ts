@@ -1,5 +1,5 @@
-import { type ClientTls, clientTls } from "../http/http-tls.js";
 import type { Fields } from "../setting-fields.js";
+import { type ClientTls, clientTls } from "../transport-tls.js";
 import { frameSize, usualFrameBytes } from "./listener-settings.js";
 import { checkFiles } from "./tls-files.js";
 

@@ -1,5 +1,5 @@
-import { type ListenerTls, listenerTls } from "../http/http-tls.js";
 import type { Fields } from "../setting-fields.js";
+import { type ListenerTls, listenerTls } from "../transport-tls.js";
 import type { ConnectionLimits } from "./inbound-connection.js";
 import { checkFiles } from "./tls-files.js";
 

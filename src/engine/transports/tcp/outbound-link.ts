@@ -3,8 +3,8 @@ import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../../election/clock.js";
 import type { FrameReader, Framing } from "../../core/framing/framing.js";
 import { guardedWrite } from "../guarded-write.js";
-import { readClientTls } from "../http/http-tls.js";
 import type { DeliveryOutcome, WriteGuard } from "../transport.js";
+import { readClientTls } from "../transport-tls.js";
 import { Deadline } from "./deadline.js";
 import type { LinkSettings } from "./link-settings.js";
 

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../../election/clock.js";
 import { HoldfastError } from "../../../errors.js";
 import { pause } from "../../../lifecycle/pause.js";
-import { readListenerTls } from "../http/http-tls.js";
+import { readListenerTls } from "../transport-tls.js";
 import type { ListenerSettings } from "./listener-settings.js";
 import { peerOf } from "./peer.js";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { SecureContextOptions, TlsOptions } from "node:tls";
 import { createSecureContext } from "node:tls";
-import { HoldfastError } from "../../../errors.js";
-import type { Fields } from "../setting-fields.js";
+import { HoldfastError } from "../../errors.js";
+import type { Fields } from "./setting-fields.js";
 
 /** A listener that speaks TLS, by the paths of PEM files. */
 export interface ListenerTls {
