@@ -30,7 +30,7 @@ create index engine_messages_control_id on :"schema".engine_messages (control_id
 create table :"schema".engine_steps (
   -- The message's.
   id bigint not null,
-  kind text collate "C" not null check (kind in ('unrouted', 'filtered', 'processed', 'sent', 'replayed')),
+  kind text collate "C" not null check (kind in ('unrouted', 'filtered', 'processed', 'sent')),
   at timestamptz not null default clock_timestamp(),
   stage text not null,
   lane text not null,
@@ -87,6 +87,13 @@ create table :"schema".engine_references (
   size integer not null,
   published_at timestamptz not null default clock_timestamp(),
   rows json not null
+);
+
+-- Sets that could not be built when their leader last tried, and since when they fail for that reason.
+create table :"schema".engine_reference_failures (
+  name text collate "C" primary key,
+  reason text not null,
+  failed_at timestamptz not null default clock_timestamp()
 );
 
 -- Which configuration a node runs. It is its process that says so: what another one said before does not count.

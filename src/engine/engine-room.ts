@@ -9,6 +9,7 @@ import type { Convergence } from "./convergence.js";
 import { createEngine, type LoadedGraph, loadGraph, type RunningEngine } from "./create-engine.js";
 import type { Engine, EngineNode } from "./engine.js";
 import type { Replaying } from "./replay.js";
+import { type SeenReference, seenReferences } from "./seen-references.js";
 import { type SeenConnection, toldConnections } from "./told-connections.js";
 
 export interface EngineRoomParts {
@@ -84,6 +85,11 @@ export class EngineRoom {
   /** How the connections are doing: the leader's own, or as the leader last told. */
   async connections(): Promise<readonly SeenConnection[]> {
     return await (this.engine?.connections() ?? toldConnections(this.parts.store.connections, null));
+  }
+
+  /** What is published of the reference sets, and which of them fail. */
+  async references(): Promise<readonly SeenReference[]> {
+    return await seenReferences(this.book, this.engine?.graph ?? null);
   }
 
   /** Told with every beat. */

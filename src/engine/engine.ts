@@ -112,6 +112,10 @@ export class Engine {
     this.process();
     parts.metrics.connections(connectionsOf(this.graph));
     parts.metrics.watch(() => this.term?.connections.views() ?? []);
+    parts.metrics.watchReferences(() => {
+      const failures = this.term === null ? null : parts.references.failures;
+      return new Map([...this.graph.references.keys()].map((name) => [name, failures?.has(name) === true]));
+    });
     node.role(engineRole).lead(async (term) => await this.lead(term));
   }
 

@@ -47,6 +47,8 @@ interface Term {
   readonly builds: Map<string, Build>;
   /** Of the sets that are published. */
   readonly hashes: Map<string, string>;
+  /** Why sets could not be built when they were last tried, by name. */
+  readonly failures: Map<string, string>;
 }
 
 /**
@@ -56,6 +58,9 @@ interface Term {
 export class ReferenceBuilder {
   private readonly parts: ReferenceBuilderParts;
   private term: Term | null = null;
+  private told = "";
+  /** One telling after the other: an older one would take the newer one back. */
+  private telling: Promise<void> = Promise.resolve();
 
   constructor(parts: ReferenceBuilderParts) {
     this.parts = parts;
@@ -63,8 +68,9 @@ export class ReferenceBuilder {
 
   /** A new leader has what was published; what never was is built now, if that does not take long. */
   async begin(fence: FenceToken, graph: Graph, sets: ReferenceSets, signal: AbortSignal): Promise<void> {
-    const term: Term = { fence, sets, signal, builds: new Map(), hashes: new Map() };
+    const term: Term = { fence, sets, signal, builds: new Map(), hashes: new Map(), failures: new Map() };
     this.term = term;
+    this.told = "";
     const published = await sets.follow(new Set(graph.references.keys()));
     for (const { name, hash } of published) term.hashes.set(name, hash);
     const missing = [...graph.references.values()].filter(({ name }) => !sets.has(name));
@@ -73,6 +79,11 @@ export class ReferenceBuilder {
       firstBuildMs,
       building.then(() => undefined),
     );
+  }
+
+  /** Why sets could not be built when this leader last tried, by name. */
+  get failures(): ReadonlyMap<string, string> {
+    return this.term?.failures ?? new Map<string, string>();
   }
 
   /** Each set anew whenever its time has come, or its definition was loaded anew, until the signal. */
@@ -103,13 +114,31 @@ export class ReferenceBuilder {
     try {
       await this.publish(reference, term);
       await term.sets.follow(new Set(graph().references.keys()));
+      term.failures.delete(name);
     } catch (error) {
       if (term.signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
       const told = term.sets.has(name) ? "the old one stays" : "its messages wait for it";
       log.error({ reference: name, reason }, `a reference set could not be built: ${told}`);
+      term.failures.set(name, reason);
     } finally {
       build.isUnderWay = false;
+    }
+    this.telling = this.telling.then(async () => await this.tell(term, graph()));
+    await this.telling;
+  }
+
+  /** To all nodes, where it has changed. What is lost of it is told with the next build. */
+  private async tell({ fence, failures, signal }: Term, { references }: Graph): Promise<void> {
+    for (const name of failures.keys()) if (!references.has(name)) failures.delete(name);
+    const list = [...failures].map(([name, reason]) => ({ name, reason }));
+    const text = JSON.stringify(list);
+    if (text === this.told) return;
+    try {
+      await this.parts.book.tellReferenceFailures(fence, list);
+      this.told = text;
+    } catch (error) {
+      if (!signal.aborted) this.parts.log.warn({ err: error }, "how the reference sets are could not be told");
     }
   }
 

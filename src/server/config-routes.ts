@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type, { type Static } from "typebox";
 import { engineRole } from "../engine/engine-role.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
-import { exactly, noBody, noQuery, nullable } from "./fields.js";
+import { exactly, noBody, noQuery, nullable, secondsOrNull, time } from "./fields.js";
 import type { Limits } from "./limits.js";
 import { postureOrUnknown } from "./role-headers.js";
 import { partOfGraph } from "./running-graph.js";
@@ -36,6 +36,16 @@ const versionSchema = exactly({
       hash,
       error: nullable(Type.String({ description: "Why what is in its folder is not what runs" })),
       converged: Type.Boolean(),
+    }),
+  ),
+  references: Type.Array(
+    exactly({
+      name: Type.String(),
+      version: nullable(Type.Integer({ description: "Of the rows that are looked up; null where it was never built" })),
+      rows: nullable(Type.Integer({ minimum: 0 })),
+      published_at: nullable(time),
+      error: nullable(Type.String({ description: "Why the leader could not build it when it last tried" })),
+      failed_at: nullable(time),
     }),
   ),
 });
@@ -88,8 +98,8 @@ export const configRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
     },
     async () => {
       const { engine } = node;
-      const reading = Promise.all([engine.book.configs(), node.cluster.nodes()]);
-      const [configs, members] = await fromDatabase(limits.databaseWaitMs, reading);
+      const reading = Promise.all([engine.book.configs(), node.cluster.nodes(), engine.references()]);
+      const [configs, members, references] = await fromDatabase(limits.databaseWaitMs, reading);
       const status = new Map(members.map((member): [string, string] => [member.nodeId, member.status]));
       const living = configs.filter(({ nodeId }) => !["left", "dead"].includes(status.get(nodeId) ?? "left"));
       const { leaderId } = postureOrUnknown(node, engineRole);
@@ -108,6 +118,14 @@ export const configRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
         hash: engine.convergence?.hash ?? null,
         converged: nodes.every(({ converged }) => converged),
         nodes,
+        references: references.map(({ name, published, failure }) => ({
+          name,
+          version: published?.version ?? null,
+          rows: published?.rows ?? null,
+          published_at: secondsOrNull(published?.publishedAt ?? null),
+          error: failure?.reason ?? null,
+          failed_at: secondsOrNull(failure?.failedAt ?? null),
+        })),
       };
     },
   );

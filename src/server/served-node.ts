@@ -25,7 +25,10 @@ export interface ServedNode {
   readonly jobs: Jobs;
   readonly functions: Pick<FunctionCalls, "call">;
   readonly crons: Pick<Crons, "list" | "history" | "trigger" | "pause" | "resume">;
-  readonly engine: Pick<EngineRoom, "book" | "engine" | "convergence" | "replaying" | "connections" | "sharedVersion">;
+  readonly engine: Pick<
+    EngineRoom,
+    "book" | "engine" | "convergence" | "replaying" | "connections" | "references" | "sharedVersion"
+  >;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   readonly configVersion: number;
   /** Where this node stands for a role (the primary one by default). From memory; throws UNKNOWN_ROLE. */

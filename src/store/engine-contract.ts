@@ -63,6 +63,9 @@ export interface EngineBook {
   referenceVersions(): Promise<readonly ReferenceVersion[]>;
   /** Null where another version is there by now. */
   readReference(name: string, version: number): Promise<readonly ReferenceRow[] | null>;
+  /** The sets that could not be built when they were last tried, in place of those told before. */
+  tellReferenceFailures(fence: FenceToken, failures: readonly Omit<ReferenceFailure, "failedAt">[]): Promise<void>;
+  referenceFailures(): Promise<readonly ReferenceFailure[]>;
 
   /** Every node hears of it with its next beat, and loads its configuration anew. Any node may. */
   raiseConfigVersion(): Promise<number>;
@@ -179,6 +182,13 @@ export interface ReferenceVersion {
   readonly hash: string;
   readonly rows: number;
   readonly publishedAt: number;
+}
+
+export interface ReferenceFailure {
+  readonly name: string;
+  readonly reason: string;
+  /** Since when it fails for this reason, in milliseconds since 1970. */
+  readonly failedAt: number;
 }
 
 export interface RunningConfig {

@@ -10,7 +10,7 @@ export interface MessageTraces {
   readonly isInError: boolean;
 }
 
-const order: readonly StepKind[] = ["unrouted", "filtered", "processed", "sent", "replayed"];
+const order: readonly StepKind[] = ["unrouted", "filtered", "processed", "sent"];
 
 /** `asked`: the status that the message was found by. */
 export function statusesOf(traces: MessageTraces, asked: MessageStatus | undefined): readonly MessageStatus[] {

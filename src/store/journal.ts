@@ -21,7 +21,7 @@ export interface ReceivedLine {
   readonly replayOf: number | null;
 }
 
-export type StepKind = "unrouted" | "filtered" | "processed" | "sent" | "replayed";
+export type StepKind = "unrouted" | "filtered" | "processed" | "sent";
 
 /** What became of a message. One that goes to several handlers has a step for each. */
 export interface StepLine {

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** What becomes of messages, as it is counted. */
 const statuses = ["received", "unrouted", "filtered", "processed", "sent", "error"] as const;
-type Status = (typeof statuses)[number] | "replayed";
+type Status = (typeof statuses)[number];
 
 /** A connection as its leader sees it. */
 interface Watched {
@@ -20,6 +20,7 @@ export class EngineMetrics {
   private readonly acks: Histogram;
   private names: readonly string[] = [];
   private views: () => readonly Watched[] = () => [];
+  private references: () => ReadonlyMap<string, boolean> = () => new Map();
 
   constructor(registry: Registry, prefix: string) {
     this.registry = registry;
@@ -50,6 +51,22 @@ export class EngineMetrics {
         for (const connection of known()) this.set({ connection }, up.has(connection) ? 1 : 0);
       },
     });
+    const failing = (): ReadonlyMap<string, boolean> => this.references();
+    new Gauge({
+      name: `${prefix}engine_reference_failed`,
+      help: "1 where this node, as the leader, could not build the reference set when it last tried; 0 elsewhere.",
+      labelNames: ["reference"],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [reference, isFailing] of failing()) this.set({ reference }, isFailing ? 1 : 0);
+      },
+    });
+  }
+
+  /** Whether each reference set of the graph fails, as it is when somebody reads the metrics. */
+  watchReferences(failing: () => ReadonlyMap<string, boolean>): void {
+    this.references = failing;
   }
 
   /** Who is up is asked when somebody reads the metrics. A node that does not lead has none. */
@@ -73,7 +90,7 @@ export class EngineMetrics {
 
   /** Takes our metrics out of a registry that may serve another node of the process later. */
   remove(): void {
-    for (const name of ["messages_total", "ack_seconds", "connection_up"]) {
+    for (const name of ["messages_total", "ack_seconds", "connection_up", "reference_failed"]) {
       this.registry.removeSingleMetric(`${this.prefix}engine_${name}`);
     }
   }

@@ -304,6 +304,7 @@ describe("the configuration", () => {
       hash: null,
       converged: true,
       nodes: [{ node_id: "a", status: "active", version: 0, hash: expect.any(String), error: null, converged: true }],
+      references: [],
     });
     const { "feed.ts": text = "" } = feed(scene.port, scene.lab.port, scene.pharmacy.port);
     const archive = 'export const archive = defineOutbound({ name: "archive", transport: at(1), retry });';

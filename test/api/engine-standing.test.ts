@@ -114,5 +114,6 @@ it("a node without a graph knows of no connection and of no message, and says so
     hash: null,
     converged: true,
     nodes: [],
+    references: [],
   });
 });

@@ -1,3 +1,4 @@
+import { seenReferences } from "../../src/engine/seen-references.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { EngineBook } from "../../src/store/engine-contract.js";
 import { MemoryCluster } from "../../src/store/memory/cluster.js";
@@ -21,5 +22,6 @@ export function standInEngine(troubled: (book: EngineBook) => EngineBook): Room 
     replaying: null,
     sharedVersion: 0,
     connections: async () => await Promise.resolve([]),
+    references: async () => await seenReferences(book, null),
   };
 }

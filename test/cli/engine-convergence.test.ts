@@ -78,3 +78,33 @@ it("a reload waits for the other nodes, and says which of them cannot, and why",
   const refused = await b.holdfast("config", "reload", "--dry-run");
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/\[NOT_LEADER\]\n$/)]);
 });
+
+it("the reference sets are shown with what runs, and why one could not be built anew", async () => {
+  await using database = await createTestDatabase();
+  await using incoming = await ConfigFiles.write({});
+  const sets = `
+import { defineReference } from "holdfast/engine";
+const from = (path: string) => ({ kind: "file", path }) as const;
+export const wards = defineReference({ name: "wards", from: from("wards.csv"), key: "ward", every: "1s" });
+export const labs = defineReference({ name: "labs", from: from("labs.csv"), key: "lab", every: "1s" });
+`;
+  await using files = await ConfigFiles.write({
+    ...graph(incoming.path, "first"),
+    "sets.ts": sets,
+    "wards.csv": "ward,name\nW1,First\nW2,Second\n",
+  });
+  await using a = await start(database.url, "a", files.path);
+  const shown = async () => (await a.holdfast("config", "version")).stdout;
+  await expect.poll(shown).toMatch(/^wards +1 +2 +-$/m);
+  expect(await shown()).toMatch(/^labs +- +- +.*labs\.csv cannot be read \(ENOENT\).* Messages that need it wait\.$/m);
+  await files.write({ "wards.csv": "ward,name\nW1,First\nW1,Second\n" });
+  await expect.poll(shown).toMatch(/^wards +1 +2 +.*"W1" is the key of two rows.*$/m);
+  const { references } = JSON.parse((await a.holdfast("config", "version", "--json")).stdout) as {
+    readonly references: unknown;
+  };
+  const failing = { error: expect.any(String), failed_at: expect.any(Number) };
+  expect(references).toEqual([
+    { name: "labs", version: null, rows: null, published_at: null, ...failing },
+    { name: "wards", version: 1, rows: 2, published_at: expect.any(Number), ...failing },
+  ]);
+});

@@ -112,6 +112,22 @@ describe.each([
       expect(await book.publishReference(fence, { name: "wards", hash: "h1", rows })).toEqual(first);
     });
 
+    it("that fails is known everywhere, with its reason and since when, until it does not any more", async () => {
+      const { book, fence } = leader;
+      const standby = other.store.engine;
+      const wards = { name: "wards", reason: 'no file "wards.csv"' };
+      await book.tellReferenceFailures(fence, [wards, { name: "labs", reason: "away" }]);
+      const [labs, first] = await standby.referenceFailures();
+      expect(labs).toMatchObject({ name: "labs", reason: "away", failedAt: expect.any(Number) });
+      expect(first).toMatchObject(wards);
+      await book.tellReferenceFailures(fence, [wards]);
+      expect(await standby.referenceFailures()).toEqual([first]);
+      await book.tellReferenceFailures(fence, [{ ...wards, reason: "another" }]);
+      expect(await standby.referenceFailures()).toMatchObject([{ name: "wards", reason: "another" }]);
+      await book.tellReferenceFailures(fence, []);
+      expect(await standby.referenceFailures()).toEqual([]);
+    });
+
     it("may have 100,000 rows", async () => {
       const { book, fence } = leader;
       const many = Array.from({ length: 100_000 }, (_, n) => ({

@@ -152,6 +152,10 @@ describe.each([
       .poll(() => told(a))
       .toContainEqual(expect.stringMatching(new RegExp(`the old one stays: .*${origin.reason.source}`)));
     expect(await scene.nameOf("W2")).toBe("Second");
+    const failure = async () => (await b.node.engine.references()).map((set) => set.failure?.reason ?? null);
+    await expect.poll(failure).toEqual([expect.stringMatching(origin.reason)]);
+    expect(await a.node.registry.metrics()).toContain('engine_reference_failed{reference="wards"} 1');
+    expect(await b.node.registry.metrics()).toContain('engine_reference_failed{reference="wards"} 0');
 
     // As every node reads it, and as the next leader has it while its origin is away.
     const standby = new ReferenceSets(b.node.engine.book);
@@ -162,6 +166,7 @@ describe.each([
 
     await origin.hold([{ ward: "W3", name: "Third" }]);
     await expect.poll(async () => await scene.nameOf("W3"), { interval: 50 }).toBe("Third");
+    await expect.poll(failure).toEqual([null]);
   });
 });
 

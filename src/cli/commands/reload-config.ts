@@ -135,6 +135,29 @@ export function versionCommand(cli: CommandLine): Command {
           tone: (node) => (node.converged ? "dim" : "bad"),
         },
       ];
-      printLines(cli, [...renderTable(columns, nodes, lookOf(cli)), "", `The shared version is ${version}.`]);
+      printLines(cli, [
+        ...renderTable(columns, nodes, lookOf(cli)),
+        "",
+        `The shared version is ${version}.`,
+        ...referenceLines(cli, answer),
+      ]);
     });
+}
+
+type SeenReference = VersionAnswer["references"][number];
+
+function referenceLines(cli: CommandLine, { references }: VersionAnswer): readonly string[] {
+  if (references.length === 0) return [];
+  const columns: readonly Column<SeenReference>[] = [
+    { title: "reference", cell: ({ name }) => name, tone: () => "strong" },
+    { title: "version", cell: ({ version }) => String(version ?? "-"), align: "right", whole: true },
+    { title: "rows", cell: ({ rows }) => String(rows ?? "-"), align: "right", whole: true },
+    {
+      title: "why it could not be built anew",
+      cell: ({ error, version }) =>
+        error === null ? "-" : `${oneLine(error)}${version === null ? " Messages that need it wait." : ""}`,
+      tone: ({ error }) => (error === null ? "dim" : "bad"),
+    },
+  ];
+  return ["", ...renderTable(columns, references, lookOf(cli))];
 }

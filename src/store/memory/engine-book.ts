@@ -13,6 +13,7 @@ import {
   messageIdHeader,
   type NodeConfig,
   type ReceivedAnswer,
+  type ReferenceFailure,
   type ReferenceRow,
   type ReferenceSet,
   type ReferenceVersion,
@@ -176,6 +177,24 @@ export class MemoryEngineBook implements EngineBook {
   async readReference(name: string, version: number): Promise<readonly ReferenceRow[] | null> {
     const found = this.shared.engine.references.get(name);
     return await Promise.resolve(found?.version.version === version ? structuredClone(found.rows) : null);
+  }
+
+  async tellReferenceFailures(fence: FenceToken, failures: readonly Omit<ReferenceFailure, "failedAt">[]) {
+    const { engine, database } = this.shared;
+    await this.write(fence, () => {
+      const before = new Map(engine.referenceFailures);
+      engine.referenceFailures.clear();
+      for (const { name, reason } of failures) {
+        const known = before.get(name);
+        const isSame = known?.reason === reason;
+        engine.referenceFailures.set(name, isSame ? known : { name, reason, failedAt: database.now() });
+      }
+    });
+  }
+
+  async referenceFailures(): Promise<readonly ReferenceFailure[]> {
+    const failures = [...this.shared.engine.referenceFailures.values()];
+    return await Promise.resolve(failures.sort((one, other) => (one.name < other.name ? -1 : 1)));
   }
 
   async raiseConfigVersion(): Promise<number> {

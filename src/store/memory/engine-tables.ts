@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../errors.js";
 import type { Json } from "../../jobs/core/job.js";
-import type { NodeConfig, ReferenceRow, ReferenceVersion } from "../engine-contract.js";
+import type { NodeConfig, ReferenceFailure, ReferenceRow, ReferenceVersion } from "../engine-contract.js";
 import { shownLine } from "../engine-text.js";
 import type { ReceivedLine, SettledJournal, StepLine } from "../journal.js";
 
@@ -30,6 +30,7 @@ export class MemoryEngineTables {
     string,
     { readonly version: ReferenceVersion; readonly rows: readonly ReferenceRow[] }
   >();
+  readonly referenceFailures = new Map<string, ReferenceFailure>();
   readonly configs = new Map<string, NodeConfig & { readonly incarnation: string }>();
   configVersion = 0;
   /** The words of all up to here would be in an index. */

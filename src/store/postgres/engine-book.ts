@@ -14,6 +14,7 @@ import {
   type MessageRow,
   type NodeConfig,
   type ReceivedAnswer,
+  type ReferenceFailure,
   type ReferenceRow,
   type ReferenceSet,
   type ReferenceVersion,
@@ -185,6 +186,26 @@ export class PostgresEngineBook implements EngineBook {
     );
     if (row === undefined) return null;
     return (JSON.parse(row.rows) as [string, Json][]).map(([key, value]) => ({ key, value }));
+  }
+
+  async tellReferenceFailures(fence: FenceToken, failures: readonly Omit<ReferenceFailure, "failedAt">[]) {
+    const table = `${this.schema}.engine_reference_failures`;
+    const told = quoted(storable(JSON.stringify(failures.map(({ name, reason }) => ({ name, reason })))));
+    await this.write(fence, [
+      `insert into ${table} as f (name, reason) select x.name, x.reason from json_to_recordset(${told}) x(name text, reason text)
+       on conflict (name) do update set reason = excluded.reason, failed_at = clock_timestamp()
+       where f.reason <> excluded.reason`,
+      `delete from ${table} where name not in (select x.name from json_to_recordset(${told}) x(name text))`,
+    ]);
+  }
+
+  async referenceFailures(): Promise<readonly ReferenceFailure[]> {
+    const rows = await this.questions.rows<{ name: string; reason: string; failed_at: number }>(
+      "reading which reference sets fail",
+      `select name, reason, ${this.schema}.ms_since_1970(failed_at) as failed_at
+       from ${this.schema}.engine_reference_failures order by name`,
+    );
+    return rows.map(({ name, reason, failed_at: failedAt }) => ({ name, reason, failedAt }));
   }
 
   async raiseConfigVersion(): Promise<number> {
