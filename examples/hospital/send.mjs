@@ -66,6 +66,7 @@ async function sendOver(address) {
   const lost = once(socket, "close").then(() => Promise.reject(new Error("the connection is gone")));
   lost.catch(() => undefined);
   socket.on("error", () => undefined); // It closes, too.
+  socket.setTimeout(answerMs, () => socket.destroy());
   onFrames(socket, (ack) => answered(ack));
   try {
     await Promise.race([once(socket, "connect"), lost]);
@@ -75,7 +76,6 @@ async function sendOver(address) {
       const answer = new Promise((resolve) => {
         answered = resolve;
       });
-      socket.setTimeout(answerMs, () => socket.destroy());
       socket.write(framed(message(sent)));
       const ack = await Promise.race([answer, lost]);
       const code = field(ack, "MSA", 1);
