@@ -93,7 +93,7 @@ export class FolderSource implements Source {
 
   /** False where no further file is to be taken for now. */
   private async handle(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<boolean> {
-    const was = `${entry.modified} ${entry.bytes}`;
+    const was = wasOf(entry);
     const before = this.decided.get(entry.name);
     const fate = before?.was === was ? before.fate : await this.take(entry, signal, troubles);
     if (fate === "wait") return false;
@@ -102,7 +102,7 @@ export class FolderSource implements Source {
     // After a stop the file is the next leader's, who knows it again by its key.
     if (signal.aborted) return false;
     try {
-      await this.clear(entry.name, fate);
+      await this.clear(entry, fate);
       this.decided.delete(entry.name);
     } catch (error) {
       troubles.set(entry.name, `${entry.name} was taken in and cannot be moved (${textOf(error)})`);
@@ -110,8 +110,12 @@ export class FolderSource implements Source {
     return true;
   }
 
-  private async clear(name: string, fate: "archive" | "errors"): Promise<void> {
+  private async clear(entry: FolderEntry, fate: "archive" | "errors"): Promise<void> {
     const { settings, log } = this.parts;
+    const { name } = entry;
+    // Meanwhile its sender may have put the next one there, which nobody has read: it stays, and is looked at as a new one.
+    const now = await this.folder.look(name);
+    if (now !== null && wasOf(now) !== wasOf(entry)) return;
     if (fate === "archive" && settings.after === "delete") await this.folder.remove(name);
     else {
       const moved = await this.folder.move(name, fate);
@@ -181,6 +185,11 @@ export class FolderSource implements Source {
     const more = troubles.size > 1 ? `, and ${troubles.size - 1} more` : "";
     this.standing.become("polling", first === undefined ? null : first + more);
   }
+}
+
+/** Whether it is the one that was looked at before. */
+function wasOf({ kind, modified, bytes }: FolderEntry): string {
+  return `${kind} ${modified} ${bytes}`;
 }
 
 function textOf(error: unknown): string {

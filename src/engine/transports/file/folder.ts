@@ -25,6 +25,8 @@ export interface InboundFolder {
   open(): Promise<void>;
   list(): Promise<readonly FolderEntry[]>;
   read(entry: FolderEntry, most: number): Promise<FileReading>;
+  /** What is there under a name now; null where nothing is. */
+  look(name: string): Promise<FolderEntry | null>;
   /** Moves it there in one step, over no other file. Answers its new name, or null where it is gone. */
   move(name: string, to: "archive" | "errors"): Promise<string | null>;
   /** A file that is gone already is as good. */

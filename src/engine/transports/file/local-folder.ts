@@ -46,6 +46,11 @@ export class LocalFolder implements InboundFolder {
     return entries;
   }
 
+  async look(name: string): Promise<FolderEntry | null> {
+    const found = await lstat(join(this.place, name), { bigint: true }).catch(orGone);
+    return found === null ? null : entryOf(name, kindOf(found), found);
+  }
+
   async read(entry: FolderEntry, most: number): Promise<FileReading> {
     if (entry.bytes > most) return { kind: "too large" };
     let file: FileHandle;
@@ -138,7 +143,7 @@ function entryOf(name: string, kind: FolderEntry["kind"], { size, mtimeNs }: Big
   return { name, kind, bytes: Number(size), modified: mtimeNs };
 }
 
-function kindOf(dirent: Dirent): FolderEntry["kind"] {
+function kindOf(dirent: Dirent | BigIntStats): FolderEntry["kind"] {
   if (dirent.isFile()) return "file";
   if (dirent.isDirectory()) return "folder";
   return dirent.isSymbolicLink() ? "link" : "other";

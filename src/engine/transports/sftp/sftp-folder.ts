@@ -38,6 +38,11 @@ export class SftpFolder implements InboundFolder {
     return entries.filter(({ kind, name }) => kind !== "folder" && name !== "." && name !== "..");
   }
 
+  async look(name: string): Promise<FolderEntry | null> {
+    const found = await this.files.look(this.pathOf(name));
+    return found === null ? null : entryOf(name, found);
+  }
+
   async read(entry: FolderEntry, most: number): Promise<FileReading> {
     if (entry.bytes > most) return { kind: "too large" };
     const path = this.pathOf(entry.name);
