@@ -27,7 +27,7 @@ export interface InboundOptions {
   readonly format?: MessageFormat | undefined;
   /** The charset of messages that do not name theirs; UTF-8 by default. */
   readonly charset?: string | undefined;
-  /** A resend with the same control id is answered as the first was ("answer", the default), or is one more message ("accept"). */
+  /** A resend, of the same control id and content, is answered as the first was ("answer", the default), or is one more message ("accept"). */
   readonly duplicates?: "answer" | "accept" | undefined;
   readonly acks?: AckOptions | undefined;
 }

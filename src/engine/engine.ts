@@ -108,7 +108,13 @@ export class Engine {
       isInDoubt: ({ stage, lane }) => stage === stages.outbound && this.inDoubt.has(lane),
       buried: ({ lane }) => parts.metrics.counted(connectionOf(lane), "error"),
     });
-    this.takingIn = new TakingIn({ queue: this.queue, book, now: () => node.clock.wall() });
+    this.takingIn = new TakingIn({
+      queue: this.queue,
+      book,
+      now: () => node.clock.wall(),
+      reused: (connection, control_id) =>
+        node.log.warn({ connection, control_id }, "a sender has given one control id to two messages: both are kept"),
+    });
     this.process();
     parts.metrics.connections(connectionsOf(this.graph));
     parts.metrics.watch(() => this.term?.connections.views() ?? []);

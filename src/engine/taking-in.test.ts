@@ -26,9 +26,11 @@ function scene(given: Partial<InboundOptions> = {}) {
       return { lane: 1, position: kept.length, duplicate: false };
     },
   };
+  const bodyOf = async (id: string) => await Promise.resolve(Buffer.from(kept[Number(id) - 1]?.body ?? ""));
+  const reused: string[] = [];
   const ackOf = async ({ position }: { readonly position: number }) =>
     await Promise.resolve({ id: String(position), ack: Buffer.from(`ack ${position}`) });
-  const takingIn = new TakingIn({ queue, book: { ackOf }, now: () => 1_000 });
+  const takingIn = new TakingIn({ queue, book: { ackOf, bodyOf }, now: () => 1_000, reused: (...told) => reused.push(told.join(" ")) });
   takingIn.number({ next: 1, end: 4 }, () => {
     wanted += 1;
   });
@@ -36,6 +38,7 @@ function scene(given: Partial<InboundOptions> = {}) {
   const ack = (receipt: Receipt): Buffer => Buffer.from(receipt.kind === "accepted" ? `ack ${receipt.id}` : "no");
   return {
     kept,
+    reused,
     takingIn,
     inbound,
     ack,
@@ -67,6 +70,24 @@ describe("an arrival", () => {
     await take();
     expect(await take()).toMatchObject({ kind: "accepted", id: "1", duplicate: true, ack: Buffer.from("ack 1") });
     expect(kept).toHaveLength(1);
+  });
+
+  it("that comes again with the time of its resend is the same", async () => {
+    const { take, kept } = scene();
+    await take();
+    expect(await take(Buffer.from(body.toString().replace("20260131", "20260201")))).toMatchObject({ duplicate: true });
+    expect(kept).toHaveLength(1);
+  });
+
+  it("whose sender uses a control id again for another message is taken in, once, and that is told", async () => {
+    const { take, kept, reused } = scene();
+    const other = Buffer.from(`${body.toString()}PID|1||88\r`);
+    await take();
+    expect(await take(other)).toMatchObject({ kind: "accepted", id: "2", duplicate: false, ack: Buffer.from("ack 2") });
+    expect(reused).toEqual(["adt-in C1"]);
+    expect(await take(other)).toMatchObject({ id: "2", duplicate: true, ack: Buffer.from("ack 2") });
+    expect(await take()).toMatchObject({ id: "1", duplicate: true });
+    expect(kept).toHaveLength(2);
   });
 
   it("that comes again is one more where the connection says so", async () => {

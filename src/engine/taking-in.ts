@@ -4,20 +4,28 @@ import type { Queue } from "../queue/queue.js";
 import type { EngineBook, IdRange } from "../store/engine-contract.js";
 import { stages } from "./core/lane-names.js";
 import type { InboundDefinition } from "./definition.js";
+import { isResend } from "./resend.js";
 import { carried, type Description, describe } from "./seen-message.js";
 import type { Accepted, Arrival, Receipt } from "./transports/transport.js";
 
 export interface TakingInParts {
   readonly queue: Pick<Queue, "enqueueRecorded">;
-  readonly book: Pick<EngineBook, "ackOf">;
+  readonly book: Pick<EngineBook, "ackOf" | "bodyOf">;
   /** Milliseconds since 1970, for what is told to people; no decision rests on it. */
   readonly now: () => number;
+  /** A sender has given a control id to two messages: both are taken in, and somebody should tell it. */
+  readonly reused: (connection: string, controlId: string) => void;
 }
 
 /** Which message is taken in again, and for which outbound alone. */
 export interface Replayed {
   readonly of: string;
   readonly only: string | null;
+}
+
+interface Place {
+  readonly lane: number;
+  readonly position: number;
 }
 
 /** What no later try would change. */
@@ -72,17 +80,20 @@ export class TakingIn {
         headers: { [carried.id]: String(id) },
       };
     };
+    const message = {
+      stage: stages.ingress,
+      lane: inbound.name,
+      body: arrival.body,
+      headers: { ...this.headersOf(inbound, arrival, described), ...onlyTo(replay) },
+    };
+    const enqueue = async (known: string | undefined) =>
+      await this.parts.queue.enqueueRecorded({ ...message, ...(known === undefined ? {} : { key: known }) }, record);
     try {
-      const place = await this.parts.queue.enqueueRecorded(
-        {
-          stage: stages.ingress,
-          lane: inbound.name,
-          body: arrival.body,
-          headers: { ...this.headersOf(inbound, arrival, described), ...onlyTo(replay) },
-          ...(key === undefined ? {} : { key }),
-        },
-        record,
-      );
+      let place = await enqueue(key);
+      if (place.duplicate && arrival.key === undefined && (await this.isAnother(place, arrival.body))) {
+        this.parts.reused(inbound.name, described.controlId);
+        place = await enqueue(nameOf(inbound, `${described.controlId} ${digestOf(arrival.body)}`));
+      }
       if (place.duplicate) return await this.answeredBefore(place, described);
       return accepted ?? refused("it was given no number", true);
     } catch (error) {
@@ -91,8 +102,16 @@ export class TakingIn {
     }
   }
 
+  /** Of the same control id, and not the same message: answered as the first was, it would be acknowledged and lost. */
+  private async isAnother(place: Place, body: Buffer): Promise<boolean> {
+    const { book } = this.parts;
+    const first = await book.ackOf(place);
+    const known = first === null ? null : await book.bodyOf(first.id);
+    return known !== null && !isResend(known, body);
+  }
+
   private async answeredBefore(
-    place: { readonly lane: number; readonly position: number },
+    place: Place,
     { malformed }: Description,
   ): Promise<Receipt> {
     const first = await this.parts.book.ackOf(place);
@@ -154,7 +173,11 @@ function keyOf(
 
 function nameOf({ name }: InboundDefinition, key: string): string {
   const whole = `${name}/${key}`;
-  return whole.length <= longestKey ? whole : `${name}/${createHash("sha256").update(key).digest("hex")}`;
+  return whole.length <= longestKey ? whole : `${name}/${digestOf(key)}`;
+}
+
+function digestOf(text: string | Buffer): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 const longestKey = 500;

@@ -52,6 +52,8 @@ it("answers a resend with what was stored for the first", async () => {
   expect(again.headers.get("x-holdfast-duplicate")).toBe("true");
   expect(again.status).toBe(202);
   expect(intake.bodies).toEqual(["one"]);
+  // Told apart from the control id of another message.
+  expect(intake.kept[0]?.arrival.key).toBe("key:abc");
 });
 
 it("asks to come again while the store is away, and keeps nothing", async () => {

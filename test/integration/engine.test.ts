@@ -101,6 +101,12 @@ test.concurrent("a message goes in, through router and handler, and out; and eac
       ["1", ["processed", "sent"]],
     ]);
   expect(lab.messages).toHaveLength(2);
+
+  // Another message under its control id is one: acknowledged and dropped, it would be lost.
+  expect(codeOf(await sender.ask(visit("2", "88")))).toBe("AA 2");
+  expect(codeOf(await sender.ask(visit("2", "88")))).toBe("AA 2");
+  expect(codeOf(await sender.ask(visit("3", "77")))).toBe("AA 3");
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "PID")[3])).toEqual(["77", "77", "88", "77"]);
 });
 
 test.concurrent("what is filtered, unrouted, malformed or makes a handler throw has its status, and holds nobody up", async ({

@@ -105,7 +105,9 @@ export function arrivalOf(request: IncomingMessage, body: Buffer, settings: Http
     const value = request.headers[name];
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
-  return { body, peer: `${remoteAddress}:${remotePort}`, headers, ...(key === undefined ? {} : { key }) };
+  // Not to be taken for the control id of another message.
+  const named = key === undefined ? {} : { key: `key:${key}` };
+  return { body, peer: `${remoteAddress}:${remotePort}`, headers, ...named };
 }
 
 function tooLarge({ maxBodyBytes }: HttpInboundSettings): HttpAnswer {
