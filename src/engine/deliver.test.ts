@@ -58,6 +58,13 @@ function scene(given: Partial<OutboundOptions>, outcomes: DeliveryOutcome[]) {
 }
 
 describe("a message that goes out", () => {
+  it("and is asked to come later comes no earlier", async () => {
+    const { deliver: send } = scene({}, [
+      { kind: "rejected", reason: "it answered 429", retry: true, retryAfterMs: 7_000 },
+    ]);
+    await expect(send(messageAt(1))).rejects.toMatchObject({ code: "REFUSED", retryAfterMs: 7_000 });
+  });
+
   it("is journaled as sent, with what the other side said", async () => {
     const { deliver: send } = scene({}, [delivered]);
     const { journal, produced } = await send(messageAt(1));

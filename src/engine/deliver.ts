@@ -24,6 +24,17 @@ export interface DeliverParts {
 
 const longestReply = 500;
 
+/** It is tried again; the other side may have said when. */
+class Later extends HoldfastError {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, retryAfterMs?: number) {
+    super("REFUSED", message);
+    this.name = "Error"; // What people read is the reason alone.
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 /**
  * One message to the outside, once. The guard is asked right before each write, with the epoch of the claim itself: a leader
  * that was deposed, and does not know it yet, writes nothing that its successor does not know of.
@@ -71,16 +82,16 @@ async function judge(
       return done(message, { attempt: message.attempt, reply: replyText(outcome.reply) });
     case "rejected": {
       const reason = `rejected: ${outcome.reason}`;
-      throw outcome.retry ? new HoldfastError("REFUSED", reason) : new Hopeless(reason);
+      throw outcome.retry ? new Later(reason, outcome.retryAfterMs) : new Hopeless(reason);
     }
     case "unreached":
-      throw new HoldfastError("REFUSED", outcome.reason);
+      throw new Later(outcome.reason);
     case "unconfirmed": {
       const reason = `sent, but not confirmed: ${outcome.reason}`;
       if (outbound.unconfirmed === "skip") return done(message, { attempt: message.attempt, unconfirmed: reason });
       // First that, then the end of the attempt: a crash between the two would send it again unasked.
       if (outbound.unconfirmed === "stop") await halt(outbound.name, reason);
-      throw new HoldfastError("REFUSED", reason);
+      throw new Later(reason);
     }
   }
 }

@@ -30,7 +30,12 @@ function scene(given: Partial<InboundOptions> = {}) {
   const reused: string[] = [];
   const ackOf = async ({ position }: { readonly position: number }) =>
     await Promise.resolve({ id: String(position), ack: Buffer.from(`ack ${position}`) });
-  const takingIn = new TakingIn({ queue, book: { ackOf, bodyOf }, now: () => 1_000, reused: (...told) => reused.push(told.join(" ")) });
+  const takingIn = new TakingIn({
+    queue,
+    book: { ackOf, bodyOf },
+    now: () => 1_000,
+    reused: (...told) => reused.push(told.join(" ")),
+  });
   takingIn.number({ next: 1, end: 4 }, () => {
     wanted += 1;
   });

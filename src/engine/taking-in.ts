@@ -110,10 +110,7 @@ export class TakingIn {
     return known !== null && !isResend(known, body);
   }
 
-  private async answeredBefore(
-    place: Place,
-    { malformed }: Description,
-  ): Promise<Receipt> {
+  private async answeredBefore(place: Place, { malformed }: Description): Promise<Receipt> {
     const first = await this.parts.book.ackOf(place);
     return { kind: "accepted", id: first?.id ?? "", duplicate: true, malformed, ack: first?.ack ?? null };
   }

@@ -1,7 +1,7 @@
 import { Signal } from "../lifecycle/signal.js";
 import { delayHeader, type Settlement, type StoredMessage } from "../store/queue-contract.js";
 import { type Incoming, incomingOf } from "./appender.js";
-import { headOutcome } from "./core/head-outcome.js";
+import { type HeadOutcome, headOutcome } from "./core/head-outcome.js";
 import { type Lane, sharesOf } from "./core/lane.js";
 import { HandlerSeat } from "./handler-runner.js";
 import type { LaneTable } from "./lane-table.js";
@@ -231,14 +231,20 @@ export class Deliveries {
 
   private headAfter(
     { stage, name }: Lane,
-    failure: { readonly attempts: number; readonly error: string; readonly isFinal: boolean },
-  ) {
+    failure: {
+      readonly attempts: number;
+      readonly error: string;
+      readonly isFinal: boolean;
+      readonly retryAfterMs?: number | undefined;
+    },
+  ): HeadOutcome {
     const { settings, conduct, random } = this.parts;
     const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
     const own = conduct.rulesOf?.({ stage, lane: name }) ?? { maxAttempts, policy, backoff: { firstMs, capMs } };
     const head = headOutcome(failure, failure.isFinal ? { ...own, maxAttempts: 0 } : own, random());
     if (head.kind === "dead") conduct.buried?.({ stage, lane: name });
-    return head;
+    if (head.kind !== "retry") return head;
+    return { ...head, waitMs: Math.max(head.waitMs, failure.retryAfterMs ?? 0) };
   }
 
   /**

@@ -22,6 +22,8 @@ export type HandlerResult =
       readonly error: string;
       /** What was thrown says that no further attempt would help (`retry: false`). */
       readonly isFinal: boolean;
+      /** What was thrown says that no attempt before this would help (`retryAfterMs`). */
+      readonly retryAfterMs?: number | undefined;
       readonly stillRunning: Promise<void> | null;
     }
   /** Leadership ended first: whatever the handler did does not count, and no attempt is spent. */
@@ -81,6 +83,7 @@ interface Limits {
 
 /** As long again as its own time, and no longer than this. */
 const longestGraceMs = 5_000;
+const longestRetryAfterMs = 86_400_000;
 /** How long the end of a call by force is waited for. */
 const longestEndMs = 5_000;
 
@@ -318,7 +321,14 @@ function judged(value: unknown, options: RunOptions): HandlerResult {
 
 function failed(error: unknown, message: Message): HandlerResult {
   const isFinal = typeof error === "object" && error !== null && "retry" in error && error.retry === false;
-  return { kind: "failed", error: failureReason(error, message.body.toString()), isFinal, stillRunning: null };
+  const told = { error: failureReason(error, message.body.toString()), isFinal, retryAfterMs: retryAfterOf(error) };
+  return { kind: "failed", ...told, stillRunning: null };
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null || !("retryAfterMs" in error)) return undefined;
+  const { retryAfterMs: ms } = error;
+  return typeof ms === "number" && ms > 0 && ms <= longestRetryAfterMs ? ms : undefined;
 }
 
 function tooLong(limits: Limits, stillRunning: Promise<void> | null): HandlerResult {

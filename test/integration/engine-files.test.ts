@@ -119,18 +119,21 @@ it("takes a file that comes again under its name as another message", async () =
   expect(await readFile(join(folder, "archive/a"), "utf8")).toBe("one");
 });
 
-it.each(["archive", "delete"])("takes a file, too, that comes under the name of one that is being taken in (%s)", async (after) => {
-  const intake = new Intake();
-  const commit = heldCommit(intake);
-  await put("a", "one");
-  await poll({ after }, intake);
-  await commit.begun;
-  // Its sender always writes to the same name, and has the next one.
-  await put("a", "two");
-  commit.release();
-  await eventually(() => expect(intake.bodies).toEqual(["one", "two"]));
-  await eventually(async () => expect(await filesIn()).toEqual([]));
-});
+it.each(["archive", "delete"])(
+  "takes a file, too, that comes under the name of one that is being taken in (%s)",
+  async (after) => {
+    const intake = new Intake();
+    const commit = heldCommit(intake);
+    await put("a", "one");
+    await poll({ after }, intake);
+    await commit.begun;
+    // Its sender always writes to the same name, and has the next one.
+    await put("a", "two");
+    commit.release();
+    await eventually(() => expect(intake.bodies).toEqual(["one", "two"]));
+    await eventually(async () => expect(await filesIn()).toEqual([]));
+  },
+);
 
 it("keeps the order while the store is away, and loses nothing", async () => {
   const intake = new Intake();

@@ -76,6 +76,21 @@ test.concurrent("a lane has rules of its own, and what fails for good is not tri
   expect(tries.get("hopeless")).toBe(1);
 });
 
+test.concurrent("what asks for a longer pause than the lane's own gets it", async ({ expect }) => {
+  await using database = await createTestDatabase();
+  await using a = await startQueue(database.url, {});
+  const at: number[] = [];
+  a.queue.process("in", async ({ attempt }) => {
+    at.push(performance.now());
+    if (attempt === 1) throw Object.assign(new Error("come again"), { retryAfterMs: 1_500 });
+    await Promise.resolve();
+  });
+  await a.queue.opened();
+  await a.queue.enqueueMany(messages("one", ["1"]));
+  await expect.poll(() => at.length, { timeout: 15_000 }).toBe(2);
+  expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(1_400);
+});
+
 test.concurrent("each term is prepared before messages are taken in, and lanes that it changed are read again", async ({
   expect,
 }) => {
