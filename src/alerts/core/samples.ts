@@ -1,3 +1,8 @@
+import type { Matcher, Selector } from "./expression.js";
+import { keyOf, type Labels, parseSeries } from "./labels.js";
+import { hasName, matches, nameOf } from "./selector.js";
+import type { Sample, Vector } from "./vector.js";
+
 /**
  * What was read of all metrics at one time. A series is named as Prometheus' text format writes it, `name{label="value"}`. One that
  * is missing from a round is gone from then on, however recent its last value is.
@@ -8,12 +13,86 @@ export interface Round {
   readonly series: ReadonlyMap<string, number>;
 }
 
-/** Rounds, made ready to be evaluated over, by many conditions. */
-export interface Samples {
-  readonly rounds: readonly Round[];
+/** A value is taken for the present one for so long where no round has come since. */
+export const lookbackMs = 5 * 60_000;
+
+export interface Point {
+  readonly at: number;
+  readonly value: number;
 }
 
-/** The rounds may come in any order. */
-export function samplesOf(rounds: readonly Round[]): Samples {
-  return { rounds: rounds.toSorted((a, b) => a.at - b.at) };
+/** A series over a stretch of time, oldest first. */
+export interface Stretch {
+  readonly labels: Labels;
+  readonly points: readonly Point[];
+}
+
+interface KnownSeries {
+  readonly labels: Labels;
+  readonly key: string;
+}
+
+/** Rounds, made ready to be evaluated over, by many conditions. */
+export class Samples {
+  private readonly rounds: readonly Round[];
+  private readonly known = new Map<string, KnownSeries | null>();
+
+  constructor(rounds: readonly Round[]) {
+    this.rounds = rounds.toSorted((a, b) => a.at - b.at);
+  }
+
+  /** The values that stand at that time. Sorted, so that a sum is the same on every node. */
+  at(selector: Selector, atMs: number): Vector {
+    const time = atMs - selector.offsetMs;
+    const round = this.rounds.findLast(({ at }) => at <= time);
+    if (round === undefined || round.at < time - lookbackMs) return [];
+    const found = new Map<string, Sample>();
+    for (const [series, value] of round.series) {
+      const known = this.matched(selector.matchers, series);
+      if (known !== null) found.set(known.key, { labels: known.labels, value });
+    }
+    return sorted(found);
+  }
+
+  /** The values of the stretch that ends then; both ends are in it. */
+  over(selector: Selector, rangeMs: number, atMs: number): readonly Stretch[] {
+    const until = atMs - selector.offsetMs;
+    const found = new Map<string, { readonly labels: Labels; readonly points: Point[] }>();
+    const wanted = new Map<string, KnownSeries | null>();
+    for (const { at, series: values } of this.rounds) {
+      if (at < until - rangeMs || at > until) continue;
+      for (const [series, value] of values) {
+        let known = wanted.get(series);
+        if (known === undefined) {
+          known = this.matched(selector.matchers, series);
+          wanted.set(series, known);
+        }
+        if (known === null) continue;
+        const stretch = found.get(known.key) ?? { labels: known.labels, points: [] };
+        found.set(known.key, stretch);
+        if (stretch.points.at(-1)?.at !== at) stretch.points.push({ at, value });
+      }
+    }
+    return sorted(found);
+  }
+
+  private matched(matchers: readonly Matcher[], series: string): KnownSeries | null {
+    const name = nameOf(matchers);
+    if (name !== null && !hasName(series, name)) return null;
+    const known = this.knownSeries(series);
+    return known !== null && matches(matchers, known.labels) ? known : null;
+  }
+
+  private knownSeries(series: string): KnownSeries | null {
+    const before = this.known.get(series);
+    if (before !== undefined) return before;
+    const labels = parseSeries(series);
+    const known = labels === null ? null : { labels, key: keyOf(labels) };
+    this.known.set(series, known);
+    return known;
+  }
+}
+
+function sorted<Found>(found: ReadonlyMap<string, Found>): readonly Found[] {
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
