@@ -24,6 +24,8 @@ const auditSchema = exactly({
   address: nullable(Type.String()),
 });
 
+export type AuditAnswer = Static<typeof auditSchema>;
+
 /** What may be in it; the rest of the rules is `checkTokenWish`. */
 const wishSchema = exactly({
   name: Type.String({
@@ -121,7 +123,7 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
   await Promise.resolve();
 };
 
-function showAudit(row: AuditRow): Static<typeof auditSchema> {
+function showAudit(row: AuditRow): AuditAnswer {
   const { id, at, nodeId, actor, action, target, outcome, address } = row;
   return { id, at: secondsOf(at), node_id: nodeId, actor, action, target, outcome, address };
 }

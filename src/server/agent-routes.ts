@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { HoldfastError } from "../errors.js";
 import { type Agent, agentState } from "../jobs/core/agent.js";
 import { agentSilence } from "../jobs/job-settings.js";
@@ -25,6 +25,8 @@ const agentSchema = exactly({
   last_heartbeat: time,
   deleted_at: nullable(time),
 });
+
+export type AgentAnswer = Static<typeof agentSchema>;
 
 const tags = ["agents"];
 
@@ -112,7 +114,7 @@ export const agentRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
   await Promise.resolve();
 };
 
-function showAgent(agent: Agent) {
+function showAgent(agent: Agent): AgentAnswer {
   return {
     agent: agent.name,
     namespace: agent.namespace,

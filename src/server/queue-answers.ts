@@ -65,6 +65,7 @@ export const redrivenSchema = exactly({
 
 export type LaneAnswer = Static<typeof laneSchema>;
 export type LetterAnswer = Static<typeof letterSchema>;
+export type LetterBodyAnswer = Static<typeof letterBodySchema>;
 export type RedrivenAnswer = Static<typeof redrivenSchema>;
 
 export function showLane(lane: SeenLane): LaneAnswer {
@@ -83,7 +84,7 @@ export function showLetter(letter: SeenLetter): LetterAnswer {
 }
 
 /** As text where it is one. */
-export function showBody(id: string, { headers, body }: LetterBody): Static<typeof letterBodySchema> {
+export function showBody(id: string, { headers, body }: LetterBody): LetterBodyAnswer {
   const encoding = isUtf8(body) ? "utf8" : "base64";
   return { id, headers: { ...headers }, encoding, body: body.toString(encoding) };
 }
