@@ -50,3 +50,15 @@ export interface Redriven {
   lane: string;
   position: number;
 }
+
+/** All lanes of a stage together. */
+export interface Stage {
+  queue: string;
+  role: string;
+  stage: string;
+  lanes: number;
+  depth: number;
+  oldest_seconds: number | null;
+  paused: number;
+  blocked: number;
+}

@@ -9,7 +9,7 @@ export interface Reading<Answer> {
   /** When `data` was read, by this machine's clock. */
   readonly at: number | undefined;
   /** Reads at once, e.g. after an action. */
-  again(): void;
+  readonly again: () => void;
 }
 
 interface Seen<Answer> {

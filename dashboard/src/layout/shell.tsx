@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useMay, useSession } from "../api/session.js";
-import { type Page, pageGroups, pages } from "../pages/pages.js";
+import { type Page, pageGroups } from "../pages/page.js";
+import { pages } from "../pages/pages.js";
 import { Empty } from "../parts/notes.js";
 import { AwayNote, LiveMark } from "./connection.js";
 import { Icon } from "./icon.js";

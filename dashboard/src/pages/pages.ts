@@ -1,25 +1,7 @@
-import type { ComponentType } from "preact";
-import type { Permission } from "../api/session.js";
-import type { IconName } from "../layout/icon.js";
+import { DeadLetters } from "./dead-letters.js";
 import { Overview } from "./overview.js";
-
-export const pageGroups = ["Cluster", "Work", "Messages", "Administration"] as const;
-
-export interface PageProps {
-  /** What follows the page's path: `#/messages/42` is ["42"]. */
-  readonly rest: readonly string[];
-}
-
-export interface Page {
-  /** One step: "/nodes". */
-  readonly path: string;
-  readonly title: string;
-  readonly group: (typeof pageGroups)[number];
-  readonly icon: IconName;
-  /** Whoever lacks it does not see the page in the menu. */
-  readonly permission: Permission;
-  readonly component: ComponentType<PageProps>;
-}
+import type { Page } from "./page.js";
+import { Queue } from "./queue.js";
 
 /** Every page, in the order of the menu. */
 export const pages: readonly Page[] = [
@@ -30,5 +12,21 @@ export const pages: readonly Page[] = [
     icon: "overview",
     permission: "monitoring:read",
     component: Overview,
+  },
+  {
+    path: "/queue",
+    title: "Queue",
+    group: "Work",
+    icon: "queue",
+    permission: "monitoring:read",
+    component: Queue,
+  },
+  {
+    path: "/dead-letters",
+    title: "Dead letters",
+    group: "Work",
+    icon: "dead",
+    permission: "monitoring:read",
+    component: DeadLetters,
   },
 ];

@@ -14,7 +14,7 @@ export interface BodyLines {
 }
 
 /** What a browser lays out without a pause. */
-export const mostShown = { characters: 200_000, lines: 5_000 } as const;
+const mostShown = { characters: 200_000, lines: 5_000 } as const;
 
 const ends = { "\r\n": "CRLF", "\r": "CR", "\n": "LF" } as const;
 type End = keyof typeof ends;

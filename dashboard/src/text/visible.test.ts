@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { piecesOf, visible } from "./visible.js";
 
 describe("text from outside", () => {
-  test("shows controls by their pictures, and says which they are", () => {
+  test("shows controls by their names", () => {
     expect(piecesOf("a\x0bb\x7f")).toEqual([
       { kind: "text", text: "a" },
-      { kind: "mark", text: "\u240b", title: "VT (U+000B)" },
+      { kind: "mark", text: "VT", title: "A control character (U+000B)" },
       { kind: "text", text: "b" },
-      { kind: "mark", text: "\u2421", title: "DEL (U+007F)" },
+      { kind: "mark", text: "DEL", title: "A control character (U+007F)" },
     ]);
   });
 
@@ -29,7 +29,18 @@ describe("text from outside", () => {
   test("is bounded in elements, and loses nothing", () => {
     const pieces = piecesOf("\x01x".repeat(50_000));
     expect(pieces.length).toBeLessThan(5_000);
-    expect(pieces.map(({ text }) => text).join("")).toBe("\u2401x".repeat(50_000));
+    expect(
+      pieces
+        .map(({ text }) => text)
+        .join("")
+        .match(/x/g),
+    ).toHaveLength(50_000);
+    expect(
+      pieces
+        .map(({ text }) => text)
+        .join("")
+        .match(/SOH/g),
+    ).toHaveLength(50_000);
   });
 
   test("never lets a control or a format character through", () => {

@@ -22,13 +22,13 @@ const names = controlNames.split(" ");
 const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
 const hexOf = (code: number): string => `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** A picture where Unicode has one for it, else its number. */
+/** Controls by their names, since few fonts have pictures of them; the others by their numbers. */
 function markOf(char: string): Piece {
   const code = codeOf(char);
+  const name = code === 0x7f ? "DEL" : names[code];
   const hex = hexOf(code);
-  if (code < 0x20) return { kind: "mark", text: String.fromCodePoint(0x2400 + code), title: `${names[code]} (${hex})` };
-  if (code === 0x7f) return { kind: "mark", text: "\u2421", title: `DEL (${hex})` };
-  return { kind: "mark", text: hex, title: "A character that is not seen" };
+  if (name === undefined) return { kind: "mark", text: hex, title: "A character that is not seen" };
+  return { kind: "mark", text: name, title: `A control character (${hex})` };
 }
 
 export function piecesOf(text: string): Piece[] {
@@ -46,8 +46,5 @@ export function piecesOf(text: string): Piece[] {
 
 /** The same in one string, for names in sentences, titles and labels. */
 export function visible(text: string): string {
-  return text.replaceAll(hidden, (char) => {
-    const { text: shown } = markOf(char);
-    return shown.length === 1 ? shown : `⟨${shown}⟩`;
-  });
+  return text.replaceAll(hidden, (char) => `⟨${markOf(char).text}⟩`);
 }

@@ -1,0 +1,69 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Stage } from "../api/queue-answers.js";
+import { hrefTo } from "../layout/route.js";
+import { Spark } from "../parts/spark.js";
+import { formatCount, formatDuration } from "../time/format.js";
+
+const mostPoints = 60;
+/** Kept while the page is open, so that whoever comes back sees what happened meanwhile. */
+const pasts = new Map<string, number[]>();
+
+const keyOf = ({ queue, stage }: Stage): string => `${queue}/${stage}`;
+
+/** The stages of each queue in a row, with their depth as it was since one began to look. */
+export function StageFlow({
+  stages,
+  at,
+}: {
+  readonly stages: readonly Stage[] | undefined;
+  readonly at: number | undefined;
+}) {
+  const noted = useRef<number>(undefined);
+  useEffect(() => {
+    if (stages === undefined || at === noted.current) return;
+    noted.current = at;
+    for (const stage of stages) {
+      const past = pasts.get(keyOf(stage)) ?? [];
+      pasts.set(keyOf(stage), [...past, stage.depth].slice(-mostPoints));
+    }
+  }, [stages, at]);
+  if (stages === undefined || stages.length === 0) return null;
+  const queues = [...new Set(stages.map(({ queue }) => queue))];
+  return (
+    <>
+      {queues.map((queue) => (
+        <section key={queue} class="flow" aria-label={`Queue ${queue}`}>
+          <h2>{queue}</h2>
+          <ol>
+            {stages
+              .filter((stage) => stage.queue === queue)
+              .map((stage) => (
+                <StageCard key={keyOf(stage)} stage={stage} />
+              ))}
+          </ol>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function StageCard({ stage }: { readonly stage: Stage }) {
+  const { queue, depth, lanes, blocked, paused, oldest_seconds: oldest } = stage;
+  const past = [...(pasts.get(keyOf(stage)) ?? []), depth];
+  const tone = blocked > 0 ? "flow-bad" : paused > 0 ? "flow-warn" : "";
+  return (
+    <li class={tone}>
+      <a href={hrefTo("/queue", [], { queue, stage: stage.stage })}>
+        <span class="flow-stage">{stage.stage}</span>
+        <span class="flow-depth">{formatCount(depth)}</span>
+      </a>
+      <Spark values={past} label={`Depth of ${stage.stage}, the last ${past.length} readings`} />
+      <span class="flow-says">
+        {formatCount(lanes)} {lanes === 1 ? "lane" : "lanes"}
+        {oldest === null ? "" : ` · oldest ${formatDuration(oldest * 1000)}`}
+        {blocked > 0 ? ` · ${formatCount(blocked)} blocked` : ""}
+        {paused > 0 ? ` · ${formatCount(paused)} paused` : ""}
+      </span>
+    </li>
+  );
+}
