@@ -98,6 +98,15 @@ export interface NodeConfig {
   converged: boolean;
 }
 
+export interface ReferenceSet {
+  name: string;
+  version: number | null;
+  rows: number | null;
+  published_at: number | null;
+  error: string | null;
+  failed_at: number | null;
+}
+
 export interface ConfigVersion {
   version: number;
   node_id: string;
@@ -105,4 +114,5 @@ export interface ConfigVersion {
   hash: string | null;
   converged: boolean;
   nodes: NodeConfig[];
+  references: ReferenceSet[];
 }
