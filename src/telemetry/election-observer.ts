@@ -50,6 +50,7 @@ export class ElectionObserver {
     const term = known?.term ?? null;
     return {
       isLeader: isLeader(),
+      isHeir: known?.isHeir === true && known.campaign.sighting?.epoch === known.view?.epoch,
       epoch: known?.view?.epoch ?? lastSeen()?.epoch ?? (0n as Epoch),
       tenureSeconds: term === null ? 0 : (now.mono - term.electedAt) / 1000,
       trustRemainingSeconds: term === null ? 0 : Math.max(0, trustRemainingMs(term.trust, now)) / 1000,

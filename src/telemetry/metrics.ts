@@ -17,6 +17,7 @@ const lossReasons = Object.keys({
 /** What the gauges are read from, when somebody asks. */
 export interface ElectionReading {
   readonly isLeader: boolean;
+  readonly isHeir: boolean;
   readonly epoch: Epoch;
   readonly tenureSeconds: number;
   readonly trustRemainingSeconds: number;
@@ -106,6 +107,11 @@ export class ElectionMetrics {
       });
     };
     gauge("leader_is_leader", "1 while this node's gate for the role is open.", (r) => (r.isLeader ? 1 : 0));
+    gauge(
+      "leader_is_heir",
+      "1 while this node has seen the role's leader alive and waits for its end, to take over at once.",
+      (r) => (r.isHeir ? 1 : 0),
+    );
     gauge("leader_epoch", "The role's epoch as this node last saw it.", (r) => Number(r.epoch));
     gauge("leader_tenure_seconds", "How long this node has led the role.", (r) => r.tenureSeconds);
     gauge(

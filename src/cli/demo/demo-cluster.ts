@@ -17,6 +17,7 @@ const calmLookMs = 250;
 const takeoverLookMs = 4;
 const lookTimeoutMs = 1_000;
 const startPatienceMs = 60_000;
+const heirPatienceMs = 15_000;
 const stopGraceMs = 10_000;
 
 /** The node processes of a demo, and what is known of them. */
@@ -35,11 +36,15 @@ export class DemoCluster extends EventEmitter<{ changed: [after: DemoState, befo
     this.state = initialState(plans);
   }
 
-  /** Resolves when all nodes are active and one leads. Fails with the words of a node that does not start. */
+  /**
+   * Resolves when all nodes are active and one leads, with an heir who would take over at once: the first thing that people do is
+   * to kill it. Fails with the words of a node that does not start.
+   */
   async start(signal: AbortSignal): Promise<void> {
     const failures = this.plans.map((plan) => this.spawn(plan));
     const patience = AbortSignal.any([signal, AbortSignal.timeout(startPatienceMs)]);
-    await Promise.race([this.untilReady(patience), ...failures]);
+    const ready = this.untilReady(patience).then(() => this.untilHeir(signal));
+    await Promise.race([ready, ...failures]);
     if (signal.aborted) return;
     if (patience.aborted) {
       throw new HoldfastError(
@@ -170,6 +175,22 @@ export class DemoCluster extends EventEmitter<{ changed: [after: DemoState, befo
 
   private async untilReady(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !(await this.isReady(signal))) await delay(20);
+  }
+
+  /** Not for ever: a server of the user's may be one on which nobody can take over before the lease has run out. */
+  private async untilHeir(signal: AbortSignal): Promise<void> {
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(heirPatienceMs)]);
+    while (this.plans.length > 1 && !patience.aborted && !(await this.hasHeir(patience))) await delay(50);
+  }
+
+  private async hasHeir(signal: AbortSignal): Promise<boolean> {
+    const standbys = this.plans.filter(({ id }) => id !== this.leaderId);
+    const texts = standbys.map(async ({ url }) => {
+      const client = new NodeClient({ url, token: null, timeoutMs: lookTimeoutMs });
+      const metrics = client.getBytes("/metrics", { signal });
+      return await metrics.then(({ bytes }) => bytes.toString()).catch(() => "");
+    });
+    return (await Promise.all(texts)).some((text) => text.includes(`holdfast_leader_is_heir{role="${role}"} 1`));
   }
 
   private async isReady(signal: AbortSignal): Promise<boolean> {
