@@ -84,7 +84,6 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.id = parts.report.nodeId;
     const elections = new ElectionMetrics(registry, prefix);
     this.observer = new ElectionObserver({ log, metrics: elections, nodeId: parts.report.nodeId, clock });
-    this.cluster = viewCluster(store, { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs });
     this.access = new Access(store.access, clock);
     this.queueBook = store.queue;
     const queueMetrics = new QueueMetrics(registry, prefix);
@@ -99,6 +98,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       lockKeyOf: (role) => config.lockKeys.get(role) ?? null,
     });
     this.membership = this.createMembership();
+    const viewed = { name: config.cluster.name, nodeTimeoutMs: config.timing.nodeTimeoutMs };
+    this.cluster = viewCluster(store, viewed, this.membership.leadership);
     const members = () => this.membership.news.members;
     const memberMetrics = new ClusterMetrics(registry, prefix, members);
     const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
@@ -144,10 +145,9 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   private createMembership(): Membership {
-    const { parts } = this;
     const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
     return new Membership({
-      ...parts,
+      ...this.parts,
       trouble,
       actions: {
         drain: async () => {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseRole } from "../election/core/names.js";
 import { HoldfastError } from "../errors.js";
 import type { Page, RequestBook, Store, Transition } from "../store/contract.js";
+import { LeadershipNews } from "./leadership-news.js";
 import type { NodeRequest, RequestKind } from "./node-request.js";
 import { countByStatus, type MemberCounts, type NodeRow, type NodeStatus, statusNow } from "./node-row.js";
 
@@ -56,6 +57,8 @@ export interface ClusterView {
   history(role?: string, page?: Page): Promise<readonly Transition[]>;
   /** Asks another node for something, and answers with what became of it; `actedAt` is null while it waits. */
   ask(asking: Asking): Promise<NodeRequest>;
+  /** Tells whenever a role may have changed hands, as soon as this node knows. What is so now is to be read. */
+  watchLeaders(watcher: () => void): Disposable;
 }
 
 /** Whom a lease makes the leader: the very process that took it, for as long as the lease runs and the process lives. */
@@ -73,6 +76,7 @@ type Source = Pick<Store<unknown>, "registry" | "requests" | "leases" | "history
 export function viewCluster(
   store: Source,
   options: { readonly name: string; readonly nodeTimeoutMs: number },
+  leadership = new LeadershipNews(),
 ): ClusterView {
   const { name, nodeTimeoutMs } = options;
   const asItIsNow = (node: NodeRow): NodeRow => ({ ...node, status: statusNow(node, nodeTimeoutMs) });
@@ -123,6 +127,7 @@ export function viewCluster(
     history: (role, page = { limit: historyLimit }) =>
       store.history({ ...(role === undefined ? {} : { role: parseRole(role) }), ...page }),
     ask: (asking) => askAndWait(store.requests, asking, nodeTimeoutMs),
+    watchLeaders: (watcher) => leadership.watch(watcher),
   };
   return view;
 }

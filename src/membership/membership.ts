@@ -8,6 +8,7 @@ import type { MetricsSnapshot, Store, StoreNews } from "../store/contract.js";
 import { compactorRole } from "../upkeep/upkeep-roles.js";
 import { ClusterNews } from "./cluster-news.js";
 import { Housekeeping } from "./housekeeping.js";
+import { LeadershipNews } from "./leadership-news.js";
 import { LoadMeter } from "./load-meter.js";
 import { type NodeLoad, type NodeReport, type NodeRow, type NodeStatus, nodeStatuses, noLoad } from "./node-row.js";
 import { type Actions, RequestDesk } from "./request-desk.js";
@@ -45,6 +46,7 @@ const tellPatienceMs = 1_000;
 /** This node's place in the cluster: what it tells with its beats, what it hears, what it is asked, what it tidies. */
 export class Membership {
   readonly news: ClusterNews;
+  readonly leadership = new LeadershipNews();
   private readonly parts: MembershipParts;
   private readonly desk: RequestDesk;
   private readonly housekeeping: Housekeeping;
@@ -84,6 +86,7 @@ export class Membership {
 
   /** The copy that others read must not name a leader of before. */
   leadershipChanged(): void {
+    this.leadership.tell();
     this.saveSnapshot?.().catch((error: unknown) => this.parts.trouble("could not leave a copy of the metrics", error));
   }
 
@@ -139,6 +142,7 @@ export class Membership {
     const isSame = nodeStatuses.every((status) => before[status] === news.members[status]);
     this.parts.workerNews(isSame ? "beat" : "members");
     this.parts.heard(news.leases);
+    this.leadership.hear(news.leases);
     this.desk.take(news.requests);
     this.parts.accessChanged(news.accessVersion);
     this.parts.configChanged(news.configVersion);

@@ -2,11 +2,13 @@ import { Readable } from "node:stream";
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { fromDatabase } from "./database-wait.js";
+import { endOfAccess } from "./end-of-access.js";
 import { cursorOf, eventStream } from "./event-stream.js";
 import { exactly } from "./fields.js";
 import { hangUpOf } from "./hang-up.js";
 import type { Limits } from "./limits.js";
 import type { ServedNode } from "./served-node.js";
+import { stallWatch } from "./server-sent.js";
 
 /** What happens to jobs and agents, as it is committed. Every node tells it, leader or not. */
 export const eventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
@@ -35,14 +37,16 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
         response: { 200: { content: { "text/event-stream": { schema: Type.String() } } } },
       },
     },
-    async ({ query, headers }, reply) => {
+    async ({ query, headers, caller }, reply) => {
       const stated = headers["last-event-id"] ?? query.after;
       // What is no cursor of ours is one that nobody knows here: the listener is told to begin anew.
       const from = typeof stated === "string" ? (cursorOf(stated) ?? { generation: "", id: 0 }) : null;
       const first = await fromDatabase(limits.databaseWaitMs, feed.after(from));
       const signal = AbortSignal.any([hangUpOf(reply), closing.signal]);
       const patience = stallWatch(limits.listenerStallMs, () => reply.raw.destroy());
-      const stream = eventStream({ feed, first, from, signal, keepAliveMs: limits.keepAliveMs, stalled: patience });
+      const accessEnded = endOfAccess(node.access, caller, reply);
+      const { keepAliveMs } = limits;
+      const stream = eventStream({ feed, first, from, signal, accessEnded, keepAliveMs, stalled: patience });
       return await reply
         .type("text/event-stream; charset=utf-8")
         .header("x-accel-buffering", "no")
@@ -51,13 +55,3 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
   );
   await Promise.resolve();
 };
-
-/** A listener that takes nothing for so long is cut off: it comes back, and goes on where it was. */
-function stallWatch(afterMs: number, cutOff: () => void): (isStalled: boolean) => void {
-  let timer: NodeJS.Timeout | undefined;
-  return (isStalled) => {
-    clearTimeout(timer);
-    timer = isStalled ? setTimeout(cutOff, afterMs) : undefined;
-    timer?.unref();
-  };
-}

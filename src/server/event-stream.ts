@@ -1,4 +1,5 @@
 import type { EventCursor, EventFeed, EventReading, StoredEvent } from "../jobs/event-feed.js";
+import { keepAlive, sentEvent, signedOut } from "./server-sent.js";
 
 export interface EventStreamParts {
   readonly feed: EventFeed;
@@ -8,6 +9,8 @@ export interface EventStreamParts {
   readonly from: EventCursor | null;
   /** Nobody listens any more, or this node closes. */
   readonly signal: AbortSignal;
+  /** Whoever listens may do so no more. */
+  readonly accessEnded: AbortSignal;
   readonly keepAliveMs: number;
   /** Told when a piece is handed over, and when it was taken. */
   readonly stalled: (isStalled: boolean) => void;
@@ -18,7 +21,8 @@ export interface EventStreamParts {
  * nothing is read for it, and nothing is kept.
  */
 export async function* eventStream(parts: EventStreamParts): AsyncGenerator<string, void> {
-  const { feed, first, from, signal, keepAliveMs, stalled } = parts;
+  const { feed, first, from, keepAliveMs, stalled } = parts;
+  const signal = AbortSignal.any([parts.signal, parts.accessEnded]);
   using _following = feed.follow();
   const isReset = first.kind === "reset";
   let cursor: EventCursor = isReset || from === null ? { generation: first.generation, id: lastOf(first) } : from;
@@ -44,12 +48,11 @@ export async function* eventStream(parts: EventStreamParts): AsyncGenerator<stri
       yield* say(reading.events.map((event) => eventOf(generation, event)).join(""));
       cursor = { generation, id: last };
     } else if (!(await feed.advanced(cursor, keepAliveMs, signal))) {
-      yield* say(keepAlive);
+      if (!signal.aborted) yield* say(keepAlive);
     }
   }
+  if (!parts.signal.aborted) yield* say(signedOut);
 }
-
-const keepAlive = ": keep-alive\n\n";
 
 const lastOf = (reading: EventReading): number =>
   reading.kind === "reset" ? reading.last : (reading.events.at(-1)?.id ?? 0);
@@ -62,15 +65,11 @@ export function cursorOf(text: string): EventCursor | null {
   return generation === undefined || id === undefined ? null : { generation, id: Number(id) };
 }
 
-function message(event: string, id: string, data: object): string {
-  return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
-}
+const helloOf = (cursor: EventCursor): string => sentEvent("hello", { cursor: nameOf(cursor) }, nameOf(cursor));
 
-const helloOf = (cursor: EventCursor): string => message("hello", nameOf(cursor), { cursor: nameOf(cursor) });
-
-const resetOf = (cursor: EventCursor): string => message("reset", nameOf(cursor), { cursor: nameOf(cursor) });
+const resetOf = (cursor: EventCursor): string => sentEvent("reset", { cursor: nameOf(cursor) }, nameOf(cursor));
 
 function eventOf(generation: string, { id, at, kind, data, leaderEpoch }: StoredEvent): string {
   const all = { kind, at: at / 1_000, leader_epoch: Number(leaderEpoch), ...(data as object) };
-  return message(kind, nameOf({ generation, id }), all);
+  return sentEvent(kind, all, nameOf({ generation, id }));
 }

@@ -7,6 +7,7 @@ import { checkServing, publicUrlOf } from "../config/serving.js";
 import { HoldfastError } from "../errors.js";
 import { accessRoutes } from "./access-routes.js";
 import { agentRoutes } from "./agent-routes.js";
+import { clusterEventRoutes } from "./cluster-event-routes.js";
 import { clusterRoutes } from "./cluster-routes.js";
 import { configRoutes } from "./config-routes.js";
 import { connectionRoutes } from "./connection-routes.js";
@@ -79,6 +80,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
   app.register(swagger, openapiOptions);
   app.register(healthRoutes, { node });
   app.register(clusterRoutes, { node, limits });
+  app.register(clusterEventRoutes, { node, limits });
   app.register(controlRoutes, { node, limits });
   app.register(metricsRoutes, { node, limits });
   app.register(scaleRoutes, { node, limits });

@@ -27,6 +27,7 @@ const table: Readonly<Record<string, readonly Who[]>> = {
   "GET /cluster/info": readers,
   "GET /cluster/leaders": readers,
   "GET /cluster/history": readers,
+  "GET /cluster/events": readers,
   "GET /cluster/scale": readers,
   "GET /metrics": readers,
   "GET /metrics/cluster": readers,

@@ -15,6 +15,7 @@ import { Jobs } from "../../src/jobs/jobs.js";
 import { FunctionCalls } from "../../src/jobs/worker/function-calls.js";
 import { InFlightWork } from "../../src/lifecycle/in-flight.js";
 import type { Asking, ClusterView, RoleLease } from "../../src/membership/cluster-view.js";
+import { LeadershipNews } from "../../src/membership/leadership-news.js";
 import type { NodeLoad, NodeRow } from "../../src/membership/node-row.js";
 import type { Posture, Readiness } from "../../src/membership/posture.js";
 import { usualDefaults } from "../../src/queue/queue-defaults.js";
@@ -68,6 +69,8 @@ export class StandInNode implements ServedNode {
   nodes: NodeRow[] = [];
   leases: RoleLease[] = [];
   transitions: Transition[] = [];
+  /** The test says when it has news. */
+  readonly leadership = new LeadershipNews();
   readonly asked: Asking[] = [];
   actedAt: number | null = 1_750_000_200_000;
   readonly auditRows: AuditRow[] = [];
@@ -234,7 +237,13 @@ export class StandInNode implements ServedNode {
             outcome: this.actedAt === null ? null : { kind: "done" as const },
           };
         }),
-      node: unused,
+      watchLeaders: (watcher) => this.leadership.watch(watcher),
+      node: async (id) =>
+        await this.ask(() => {
+          const found = this.nodes.find(({ nodeId }) => nodeId === id);
+          if (found === undefined) throw new HoldfastError("UNKNOWN_NODE", `There is no node "${id}" here.`);
+          return found;
+        }),
       byStatus: unused,
       counts: unused,
     };

@@ -5,7 +5,7 @@ export interface ServerEvent {
   readonly data: Record<string, unknown>;
 }
 
-/** A listener to `GET /v1/events`, as a browser would be one. */
+/** A listener to `GET /v1/events`, or to another stream, as a browser would be one. */
 export class ServerEvents implements AsyncDisposable {
   readonly headers: Headers;
   /** How many comments came: they keep the connection alive. */
@@ -30,7 +30,8 @@ export class ServerEvents implements AsyncDisposable {
       after,
       lastEventId,
       token,
-    }: { readonly after?: string; readonly lastEventId?: string; readonly token?: string } = {},
+      path = "/v1/events",
+    }: { readonly after?: string; readonly lastEventId?: string; readonly token?: string; readonly path?: string } = {},
   ): Promise<ServerEvents> {
     const gone = new AbortController();
     const headers = {
@@ -38,7 +39,7 @@ export class ServerEvents implements AsyncDisposable {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
     const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
-    return new ServerEvents(await fetch(`${url}/v1/events${query}`, { headers, signal: gone.signal }), gone);
+    return new ServerEvents(await fetch(`${url}${path}${query}`, { headers, signal: gone.signal }), gone);
   }
 
   private readonly waiting: (() => void)[] = [];
