@@ -1,4 +1,7 @@
+import { Agents } from "./agents.js";
+import { Crons } from "./crons.js";
 import { DeadLetters } from "./dead-letters.js";
+import { Jobs } from "./jobs.js";
 import { Overview } from "./overview.js";
 import type { Page } from "./page.js";
 import { Queue } from "./queue.js";
@@ -28,5 +31,29 @@ export const pages: readonly Page[] = [
     icon: "dead",
     permission: "monitoring:read",
     component: DeadLetters,
+  },
+  {
+    path: "/jobs",
+    title: "Jobs",
+    group: "Work",
+    icon: "jobs",
+    permission: "monitoring:read",
+    component: Jobs,
+  },
+  {
+    path: "/agents",
+    title: "Agents",
+    group: "Work",
+    icon: "agents",
+    permission: "monitoring:read",
+    component: Agents,
+  },
+  {
+    path: "/crons",
+    title: "Crons",
+    group: "Work",
+    icon: "crons",
+    permission: "monitoring:read",
+    component: Crons,
   },
 ];

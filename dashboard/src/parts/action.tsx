@@ -16,9 +16,20 @@ interface ConfirmProps {
   readonly run: () => Promise<string>;
   readonly onClose: () => void;
   readonly ready?: boolean;
+  /** On the button that does nothing. */
+  readonly dismiss?: string;
 }
 
-export function Confirm({ title, says, verb, danger = false, run, onClose, ready = true }: ConfirmProps) {
+export function Confirm({
+  title,
+  says,
+  verb,
+  danger = false,
+  run,
+  onClose,
+  ready = true,
+  dismiss = "Cancel",
+}: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
   const go = async (): Promise<void> => {
@@ -38,7 +49,7 @@ export function Confirm({ title, says, verb, danger = false, run, onClose, ready
       <ErrorNote error={error} />
       <div class="dialog-buttons">
         <button type="button" class="button" onClick={onClose}>
-          Cancel
+          {dismiss}
         </button>
         <button
           type="button"
@@ -53,7 +64,7 @@ export function Confirm({ title, says, verb, danger = false, run, onClose, ready
   );
 }
 
-interface ActionProps extends Pick<ConfirmProps, "title" | "says" | "run" | "danger"> {
+interface ActionProps extends Pick<ConfirmProps, "title" | "says" | "run" | "danger" | "dismiss"> {
   readonly permission: Permission;
   /** On the button, and in the dialog. */
   readonly verb: string;
