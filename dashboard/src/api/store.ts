@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useReducer, useRef } from "preact/hooks";
 
 /** A value that parts of the page watch. */
 export interface Store<Value> {
@@ -29,11 +29,17 @@ export function useStore<Value>(store: Store<Value>): Value;
 export function useStore<Value, Picked>(store: Store<Value>, pick: (value: Value) => Picked): Picked;
 export function useStore<Value, Picked>(store: Store<Value>, pick?: (value: Value) => Picked): Value | Picked {
   const look = (): Value | Picked => (pick === undefined ? store.get() : pick(store.get()));
-  const [seen, setSeen] = useState(look);
+  const shown = look();
+  const latest = useRef({ look, shown });
+  latest.current = { look, shown };
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   useEffect(() => {
+    const compare = (): void => {
+      if (!Object.is(latest.current.look(), latest.current.shown)) redraw();
+    };
     // It may have changed between the drawing and this effect.
-    setSeen(look);
-    return store.subscribe(() => setSeen(look));
+    compare();
+    return store.subscribe(compare);
   }, [store]);
-  return seen;
+  return shown;
 }

@@ -11,6 +11,7 @@ import { SessionMenu } from "./session-menu.js";
 /** The frame around every page: where one is, where one can go, whether it is live, who one is. */
 export function Shell() {
   const route = useRoute();
+  const session = useSession();
   const [navOpen, setNavOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const page = pages.find(({ path }) => path === route.path);
@@ -41,7 +42,7 @@ export function Shell() {
         >
           <Icon name={navOpen ? "close" : "menu"} />
         </button>
-        <span class="topbar-title">{page?.title ?? "Holdfast"}</span>
+        <span class="topbar-title">{session?.cluster ?? "Holdfast"}</span>
         <LiveMark />
       </div>
       <Sidebar current={page} />

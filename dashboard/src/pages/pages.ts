@@ -1,7 +1,10 @@
 import { Agents } from "./agents.js";
 import { Crons } from "./crons.js";
 import { DeadLetters } from "./dead-letters.js";
+import { Events } from "./events.js";
 import { Jobs } from "./jobs.js";
+import { Leadership } from "./leadership.js";
+import { Nodes } from "./nodes.js";
 import { Overview } from "./overview.js";
 import type { Page } from "./page.js";
 import { Queue } from "./queue.js";
@@ -15,6 +18,30 @@ export const pages: readonly Page[] = [
     icon: "overview",
     permission: "monitoring:read",
     component: Overview,
+  },
+  {
+    path: "/nodes",
+    title: "Nodes",
+    group: "Cluster",
+    icon: "nodes",
+    permission: "monitoring:read",
+    component: Nodes,
+  },
+  {
+    path: "/leadership",
+    title: "Leadership",
+    group: "Cluster",
+    icon: "leadership",
+    permission: "monitoring:read",
+    component: Leadership,
+  },
+  {
+    path: "/events",
+    title: "Events",
+    group: "Cluster",
+    icon: "events",
+    permission: "monitoring:read",
+    component: Events,
   },
   {
     path: "/queue",
