@@ -86,8 +86,17 @@ create table :"schema".engine_references (
   hash text not null,
   size integer not null,
   published_at timestamptz not null default clock_timestamp(),
-  rows json not null
+  -- The chunks that are it. Those of other drafts of its name were given up, or are being written.
+  draft text not null
 );
+create table :"schema".engine_reference_chunks (
+  draft text collate "C" not null,
+  chunk integer not null,
+  name text collate "C" not null,
+  rows text not null,
+  primary key (draft, chunk)
+);
+create index engine_reference_chunks_name on :"schema".engine_reference_chunks (name);
 
 -- Sets that could not be built when their leader last tried, and since when they fail for that reason.
 create table :"schema".engine_reference_failures (

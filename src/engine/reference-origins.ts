@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
@@ -8,6 +8,7 @@ import type { Json } from "../jobs/core/job.js";
 import type { OpenOutside } from "../store/outside-contract.js";
 import type { ReferenceOrigin } from "./definition.js";
 import { inSlices } from "./in-slices.js";
+import { readJsonRows } from "./json-rows.js";
 import type { ReadOrigin } from "./reference-builder.js";
 import { namedSecret } from "./transports/named-secret.js";
 
@@ -63,11 +64,13 @@ async function queried(
 }
 
 async function readWhole(folder: string, path: string, signal: AbortSignal): Promise<Buffer> {
+  const where = resolve(folder, path);
   try {
-    return await readFile(resolve(folder, path), { signal });
+    if ((await stat(where)).size <= largestBytes) return await readFile(where, { signal });
   } catch (error) {
     throw bad(`${path} ${reasonOf(error)}`, error);
   }
+  throw bad(`${path} has more than ${largestBytes} bytes`);
 }
 
 async function fetched(
@@ -100,7 +103,7 @@ function reasonOf(error: unknown): string {
 }
 
 async function rowsOf(bytes: Buffer, format: Format): Promise<Rows> {
-  return format === "csv" ? await fromCsv(bytes) : fromJson(bytes.toString("utf8"));
+  return format === "csv" ? await fromCsv(bytes) : await fromJson(bytes);
 }
 
 const sliceBytes = 65_536;
@@ -125,16 +128,10 @@ async function fromCsv(bytes: Buffer): Promise<Rows> {
   }
 }
 
-function fromJson(text: string): Rows {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw bad("it is no JSON");
-  }
-  const isRow = (row: unknown): boolean => typeof row === "object" && row !== null && !Array.isArray(row);
-  if (Array.isArray(value) && value.every(isRow)) return value as Rows;
-  throw bad("it must be a JSON array of objects");
+async function fromJson(bytes: Buffer): Promise<Rows> {
+  const read = await readJsonRows(bytes);
+  if (read.kind === "bad") throw bad(read.problem);
+  return read.rows;
 }
 
 function bad(problem: string, cause?: unknown): HoldfastError {

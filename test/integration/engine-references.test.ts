@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test, vi } from "vitest";
 import { ReferenceSets } from "../../src/engine/reference-sets.js";
+import { EngineLeader } from "../contract/engine-leader.js";
+import { Player, postgresHarness } from "../contract/harness.js";
 import { ConfigFiles } from "../support/config-folder.js";
 import type { LocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
@@ -235,6 +237,50 @@ test("a reload reads a set anew, from where the new definition has it, without w
   await scene.define(lookingUp(other.from, { every: "1h" }));
   await a.node.engine.convergence?.reload(false);
   await expect.poll(async () => await scene.nameOf("W1"), { interval: 50 }).toBe("Moved");
+});
+
+/** The longest time for which nothing else had its turn. */
+function watchTurns(): () => number {
+  let last = performance.now();
+  let longest = 0;
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  return () => {
+    clearInterval(timer);
+    return longest;
+  };
+}
+
+test("100,000 rows are published and read in parts, and nobody else waits for the whole", { timeout: 60_000 }, async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using harness = await postgresHarness({ database, url: database.url });
+  const player = await Player.join(harness, "a");
+  const { fence } = await EngineLeader.elect(player);
+  const book = player.store.engine;
+  const held: number[] = [];
+  // What else this machine does may hold up one of them.
+  for (const version of [1, 2, 3]) {
+    const value = { text: `version ${version}`.padEnd(200, ".") };
+    const rows = Array.from({ length: 100_000 }, (_, n) => ({ key: `K${n}`, value }));
+    const began = performance.now();
+    JSON.parse(JSON.stringify(rows));
+    const atOnceMs = performance.now() - began;
+    const longest = watchTurns();
+    await book.publishReference(fence, { name: "wards", hash: `hash ${version}`, rows });
+    const read = await book.readReference("wards", version);
+    held.push(longest() / atOnceMs);
+    expect([read?.length, read?.[99_999]]).toEqual([100_000, rows[99_999]]);
+  }
+  expect(Math.min(...held)).toBeLessThan(0.5);
+  expect(await book.readReference("wards", 2)).toBeNull();
+  // Nothing is left of what was before.
+  const drafts = "select count(distinct draft)::int as drafts from holdfast.engine_reference_chunks";
+  expect((await withClient(database.url, (client) => client.query(drafts))).rows).toEqual([{ drafts: 1 }]);
+  player.crash();
 });
 
 test("100,000 rows are looked up and switched, and cost the leader nothing of its lease", { timeout: 60_000 }, async ({

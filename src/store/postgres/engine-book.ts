@@ -22,6 +22,7 @@ import {
   type StateReading,
 } from "../engine-contract.js";
 import { EngineReading, isMessageId } from "./engine-reading.js";
+import { ReferenceBook } from "./engine-references.js";
 import { EngineSearch } from "./engine-search.js";
 import { WordIndex } from "./engine-word-index.js";
 import { quoted, storable } from "./literal.js";
@@ -37,6 +38,7 @@ export class PostgresEngineBook implements EngineBook {
   private readonly reading: EngineReading;
   private readonly searching: EngineSearch;
   private readonly words: WordIndex;
+  private readonly references: ReferenceBook;
 
   constructor(questions: Questions, send: FencedMessage) {
     this.questions = questions;
@@ -44,6 +46,7 @@ export class PostgresEngineBook implements EngineBook {
     this.send = send;
     this.reading = new EngineReading(questions);
     this.words = new WordIndex(questions);
+    this.references = new ReferenceBook(questions, async (fence, statements) => await this.write(fence, statements));
     this.searching = new EngineSearch(questions, this.words, this.reading);
   }
 
@@ -152,60 +155,24 @@ export class PostgresEngineBook implements EngineBook {
     return { version: Number(row?.version ?? 0), entries };
   }
 
-  async publishReference(fence: FenceToken, { name, hash, rows }: ReferenceSet): Promise<ReferenceVersion> {
-    // As text: the database neither looks into it nor changes it, and hands it out as it came.
-    const set = rows.map(({ key, value }) => [key, value]);
-    const values = [quoted(storable(name)), quoted(storable(hash)), rows.length, quoted(JSON.stringify(set))].join(
-      ", ",
-    );
-    const [version] = await this.write<ReferenceJson>(fence, [
-      `insert into ${this.schema}.engine_references as r (name, version, hash, size, rows)
-       select x.name, 1, x.hash, x.size, x.rows::json from (values (${values})) x(name, hash, size, rows)
-       on conflict (name) do update set
-         version = r.version + 1, hash = excluded.hash, size = excluded.size, rows = excluded.rows,
-         published_at = clock_timestamp()
-       where r.hash <> excluded.hash`,
-      `select ${referenceColumns(this.schema)} from ${this.schema}.engine_references r where name = ${quoted(storable(name))}`,
-    ]);
-    return readReferenceVersion(version as ReferenceJson);
+  async publishReference(fence: FenceToken, set: ReferenceSet): Promise<ReferenceVersion> {
+    return await this.references.publish(fence, set);
   }
 
   async referenceVersions(): Promise<readonly ReferenceVersion[]> {
-    const rows = await this.questions.rows<ReferenceJson>(
-      "reading the reference sets",
-      `select ${referenceColumns(this.schema)} from ${this.schema}.engine_references r order by name`,
-    );
-    return rows.map(readReferenceVersion);
+    return await this.references.versions();
   }
 
   async readReference(name: string, version: number): Promise<readonly ReferenceRow[] | null> {
-    const [row] = await this.questions.rows<{ rows: string }>(
-      "reading a reference set",
-      `select rows::text from ${this.schema}.engine_references where name = $1 and version = $2`,
-      [storable(name), version],
-    );
-    if (row === undefined) return null;
-    return (JSON.parse(row.rows) as [string, Json][]).map(([key, value]) => ({ key, value }));
+    return await this.references.read(name, version);
   }
 
   async tellReferenceFailures(fence: FenceToken, failures: readonly Omit<ReferenceFailure, "failedAt">[]) {
-    const table = `${this.schema}.engine_reference_failures`;
-    const told = quoted(storable(JSON.stringify(failures.map(({ name, reason }) => ({ name, reason })))));
-    await this.write(fence, [
-      `insert into ${table} as f (name, reason) select x.name, x.reason from json_to_recordset(${told}) x(name text, reason text)
-       on conflict (name) do update set reason = excluded.reason, failed_at = clock_timestamp()
-       where f.reason <> excluded.reason`,
-      `delete from ${table} where name not in (select x.name from json_to_recordset(${told}) x(name text))`,
-    ]);
+    await this.references.tellFailures(fence, failures);
   }
 
   async referenceFailures(): Promise<readonly ReferenceFailure[]> {
-    const rows = await this.questions.rows<{ name: string; reason: string; failed_at: number }>(
-      "reading which reference sets fail",
-      `select name, reason, ${this.schema}.ms_since_1970(failed_at) as failed_at
-       from ${this.schema}.engine_reference_failures order by name`,
-    );
-    return rows.map(({ name, reason, failed_at: failedAt }) => ({ name, reason, failedAt }));
+    return await this.references.failures();
   }
 
   async raiseConfigVersion(): Promise<number> {
@@ -266,19 +233,4 @@ interface ConfigJson {
   readonly config_loaded: string;
   readonly config_hash: string;
   readonly config_error: string | null;
-}
-
-interface ReferenceJson {
-  readonly name: string;
-  readonly version: string;
-  readonly hash: string;
-  readonly size: number;
-  readonly published_at: number;
-}
-
-const referenceColumns = (schema: string): string =>
-  `r.name, r.version::text, r.hash, r.size, ${schema}.ms_since_1970(r.published_at) as published_at`;
-
-function readReferenceVersion({ version, size, published_at, ...rest }: ReferenceJson): ReferenceVersion {
-  return { ...rest, version: Number(version), rows: size, publishedAt: published_at };
 }

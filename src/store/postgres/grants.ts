@@ -64,6 +64,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   engine_namespaces: { node: ["select", "insert", "update"], reader: [] },
   engine_state: { node: ["select", "insert", "update"], reader: [] },
   engine_references: { node: ["select", "insert", "update"], reader: [] },
+  engine_reference_chunks: { node: ["select", "insert", "delete"], reader: [] },
   engine_reference_failures: { node: ["select", "insert", "update", "delete"], reader: [] },
   engine_connections: { node: ["select", "insert", "update", "delete"], reader: [] },
   metric_processes: { node: ["select", "insert", "update", "delete"], reader: [] },
