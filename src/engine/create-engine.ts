@@ -63,6 +63,8 @@ export function createEngine(
     openDestination: (outbound) => openDestination(outbound, { clock, log, openOutside }),
     references: new ReferenceBuilder({ book, clock, log, read: originsOf(folder.path, openOutside) }),
     historyMs: historyDays === 0 ? null : historyDays * day,
+    // Some of the trust is spent already, and a renewal takes its time too.
+    doubtfulMs: (config.cluster.leaderFenceTimeoutSeconds * 1000) / 3,
   });
   const apply = async (next: Loaded): Promise<void> => await engine.apply(next);
   const convergence = new Convergence({ folder, book, me, log, first: loaded, apply });

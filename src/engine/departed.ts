@@ -7,7 +7,7 @@ import type { Graph } from "./graph.js";
 
 export interface DepartedParts {
   readonly book: Pick<EngineBook, "departed">;
-  readonly lanes: () => Promise<readonly Pick<LaneRow, "stage" | "lane" | "done" | "tail">[]>;
+  readonly lanes: readonly Pick<LaneRow, "stage" | "lane" | "done" | "tail">[];
   readonly graph: () => Graph;
   readonly log: Logger;
 }
@@ -20,7 +20,7 @@ const buriedAtOnce = 10_000;
  */
 export async function buryDeparted(fence: FenceToken, { book, lanes, graph, log }: DepartedParts): Promise<number> {
   const now = graph();
-  const departed = (await lanes())
+  const departed = lanes
     .filter(({ done, tail }) => tail > done)
     .flatMap(({ stage, lane }) => {
       const reason = departure(now, stage, lane);

@@ -17,6 +17,7 @@ import { connectionOf, stages } from "./core/lane-names.js";
 import type { InboundDefinition, OutboundDefinition } from "./definition.js";
 import { deliver } from "./deliver.js";
 import { buryDeparted } from "./departed.js";
+import { DoubtfulLanes } from "./doubtful-lanes.js";
 import { engineRole } from "./engine-role.js";
 import { EngineUpkeep } from "./engine-upkeep.js";
 import type { Graph } from "./graph.js";
@@ -51,6 +52,8 @@ export interface EngineParts {
   readonly metrics: EngineMetrics;
   /** Null keeps the journal for ever. */
   readonly historyMs: number | null;
+  /** How long a router or a handler may take for a message that an earlier leader may have gone down with. */
+  readonly doubtfulMs: number;
 }
 
 export type Accept = (arrival: Arrival, ack: (receipt: Receipt) => Buffer | null) => Promise<Receipt>;
@@ -81,6 +84,7 @@ export class Engine {
   private readonly takingIn: TakingIn;
   private readonly state: SharedState;
   private readonly sets: ReferenceSets;
+  private readonly doubtful = new DoubtfulLanes();
   private readonly inDoubt = new Set<string>();
   private loaded: Loaded;
   private term: Term | null = null;
@@ -181,6 +185,8 @@ export class Engine {
       references: this.sets,
       maxBodyBytes,
       counted,
+      isDoubtful: (message: Message) => this.doubtful.has(message),
+      doubtfulMs: this.parts.doubtfulMs,
     };
     this.queue.process(stages.ingress, async (message: Message) => await Promise.resolve(route(message, steps)));
     this.queue.process(stages.routed, async (message: Message) => await Promise.resolve(handle(message, steps)));
@@ -235,7 +241,8 @@ export class Engine {
     const { term } = this;
     return await untilHere(node.clock, signal, async () => {
       if (isNew) this.takingIn.number(await book.nextMessageId(fence), () => term?.upkeep.openPartition());
-      const lanes = async () => await this.queue.lanes();
+      const lanes = await this.queue.lanes();
+      this.doubtful.read(lanes);
       const buried = await buryDeparted(fence, { book, lanes, graph: () => this.graph, log: node.log });
       await this.state.reload();
       await term?.connections.read(fence);

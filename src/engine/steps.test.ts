@@ -5,7 +5,7 @@ import { graphOf } from "./graph.js";
 import { ReferenceSets } from "./reference-sets.js";
 import { send } from "./send.js";
 import { SharedState } from "./shared-state.js";
-import { handle, route, type StepParts } from "./steps.js";
+import { Hopeless, handle, route, type StepParts } from "./steps.js";
 
 const body = "MSH|^~\\&|HIS|W|HF|HUB|20260131||ADT^A01|1|P|2.5\rPID|1||77\r";
 const mllp = { kind: "mllp", host: "127.0.0.1", port: 2_575 } as const;
@@ -47,6 +47,8 @@ function partsOf(definitions: readonly Definition[], sets: Readonly<Record<strin
     references,
     maxBodyBytes: 100,
     counted: () => undefined,
+    isDoubtful: () => false,
+    doubtfulMs: 50,
   };
 }
 
@@ -189,5 +191,43 @@ describe("a handler", () => {
     });
     const lanes = handle(message, partsOf([keyed, handler])).produced.map(({ lane }) => lane);
     expect(lanes).toEqual([expect.stringMatching(/^lab\/[0-3]$/)]);
+  });
+});
+
+describe("a message that an earlier leader may have gone down with", () => {
+  const endless = defineHandler({
+    name: "to-lab",
+    outbounds: ["lab"],
+    handle: () => {
+      for (;;);
+    },
+  });
+  const parts = { ...partsOf([inbound, outbound, endless]), isDoubtful: () => true };
+  const tried = (attempt: number) => () => handle({ ...messageOf("routed", "adt-in/to-lab"), attempt }, parts);
+
+  it("is ended where it does not end by itself, tried once more, and then given up", () => {
+    expect(tried(1)).toThrow(
+      'handler "to-lab" does not end: it was stopped after 50 ms, and a leader went down before',
+    );
+    expect(tried(1)).not.toThrow(Hopeless);
+    expect(tried(2)).toThrow(Hopeless);
+  });
+
+  it("is handled like any other where it does, and fails like any other", () => {
+    const fine = defineHandler({ name: "to-lab", outbounds: ["lab"], handle: ({ body: same }) => [send("lab", same)] });
+    const wrong = defineHandler({
+      name: "to-lab",
+      outbounds: ["lab"],
+      handle: () => {
+        throw new Error("no bed");
+      },
+    });
+    const run = (handler: Definition) => () =>
+      handle(messageOf("routed", "adt-in/to-lab"), {
+        ...partsOf([inbound, outbound, handler]),
+        isDoubtful: () => true,
+      });
+    expect(run(wrong)).toThrow('handler "to-lab" failed at adt.ts:3:5: no bed');
+    expect(run(fine)().produced).toHaveLength(1);
   });
 });

@@ -3,6 +3,7 @@ import { Journaled } from "../queue/handler-runner.js";
 import type { Message, Produced } from "../queue/message.js";
 import { readProduced } from "../queue/produced.js";
 import type { StepKind, StepLine } from "../store/journal.js";
+import { boundedCall, isOverdue } from "./bounded-call.js";
 import { connectionOf, handlerOf, outboundLane, routedLane, stages } from "./core/lane-names.js";
 import type { OutboundDefinition } from "./definition.js";
 import type { Graph } from "./graph.js";
@@ -20,6 +21,10 @@ export interface StepParts {
   readonly state: SharedState;
   readonly references: Pick<ReferenceSets, "view">;
   readonly counted: (connection: string, kind: StepKind) => void;
+  /** Whether an earlier leader may have gone down with this message. */
+  readonly isDoubtful: (message: Message) => boolean;
+  /** How long one of those may take. */
+  readonly doubtfulMs: number;
 }
 
 /** Another attempt would end the same way: the message goes to the dead letters at once. */
@@ -41,7 +46,7 @@ export function route(message: Message, parts: StepParts): Journaled {
   if (seen.malformed !== null) throw new Hopeless(`malformed: ${seen.malformed}`);
   const router = routers.get(inbound.router);
   if (router === undefined) throw new Hopeless(`router "${inbound.router}" left the configuration`);
-  const routed = run(`router "${router.name}"`, parts, () => router.route(seen));
+  const routed = run(`router "${router.name}"`, message, parts, () => router.route(seen));
   const chosen = [...new Set(names(routed, `router "${router.name}"`))];
   const unknown = chosen.find((name) => !router.handlers.includes(name));
   if (unknown !== undefined) {
@@ -68,7 +73,7 @@ export function handle(message: Message, parts: StepParts): Journaled {
   if (handler === undefined) throw new Hopeless(`handler "${name}" left the configuration`);
   const seen = SeenMessage.of(message);
   const draft = state.draft(handler.state ?? []);
-  const sends = run(`handler "${name}"`, parts, () =>
+  const sends = run(`handler "${name}"`, message, parts, () =>
     handler.handle(seen, {
       state: (namespace) => draft.namespace(namespace),
       reference: (reference) => references.view(reference, handler.references ?? []),
@@ -86,7 +91,7 @@ export function handle(message: Message, parts: StepParts): Journaled {
         `handler "${name}" sends ${send.body.byteLength} bytes, and ${parts.maxBodyBytes} are the most`,
       );
     }
-    return run(`outbound "${outbound.name}"`, parts, () => outgoing(seen, send, outbound));
+    return run(`outbound "${outbound.name}"`, message, parts, () => outgoing(seen, send, outbound));
   });
   // Of a message whose sends are refused nothing may be remembered, and from `commit` on it is.
   if (draft.isChanged) checkStorable(produced, parts);
@@ -98,17 +103,25 @@ export function handle(message: Message, parts: StepParts): Journaled {
 
 /**
  * What modules do is a function of the message alone: where it throws, it would throw again. All but what is not there yet, and
- * will be.
+ * will be. One that never ends takes its whole process with it, once: the next leader gives it a bound.
  */
-function run<Result>(who: string, { placeOf }: StepParts, work: () => Result): Result {
+function run<Result>(who: string, message: Message, parts: StepParts, work: () => Result): Result {
+  const { placeOf, isDoubtful, doubtfulMs } = parts;
   try {
-    return work();
+    return isDoubtful(message) ? boundedCall(work, doubtfulMs) : work();
   } catch (error) {
     if (error instanceof NotYet || error instanceof Hopeless) throw error;
+    if (isOverdue(error)) throw overdue(who, message, doubtfulMs);
     const place = placeOf(error);
     const reason = error instanceof Error ? error.message : String(error);
     throw new Hopeless(`${who} failed${place === null ? "" : ` at ${place}`}: ${reason}`);
   }
+}
+
+/** A process that was held up itself may say so of an innocent message: it has a second chance. */
+function overdue(who: string, { attempt }: Message, afterMs: number): Error {
+  const reason = `${who} does not end: it was stopped after ${Math.round(afterMs)} ms, and a leader went down before`;
+  return attempt > 1 ? new Hopeless(`${reason}; look for a loop, and redrive the message`) : new NotYet(reason);
 }
 
 /** How many lanes the keys of an outbound share. */

@@ -4,6 +4,7 @@ import { inspect } from "node:util";
 import { Script } from "node:vm";
 import * as engine from "../../engine.js";
 import { cut } from "../../queue/core/failure-reason.js";
+import { boundedCall, isOverdue } from "../bounded-call.js";
 import { type Definition, definitionsMadeBy } from "../definition.js";
 import { SourcePlaces } from "./source-place.js";
 
@@ -19,10 +20,6 @@ export interface Evaluated {
 type BundleFunction = (require: (name: string) => unknown, exports: { modules?: Modules }) => void;
 type Modules = Readonly<Record<string, () => unknown>>;
 
-/** Where a bounded call finds what it is to run: a script sees nothing but the globals. */
-const underWay = Symbol.for("holdfast.config-folder");
-const boundedCall = new Script(`globalThis[Symbol.for("${underWay.description}")]()`);
-
 /**
  * Evaluates a bundle apart from Node's own modules, which are never let go of: once nobody holds what comes out of this, all
  * of it is collected. Each module has a turn of its own, so that one that throws does not hide what is wrong with the next.
@@ -36,9 +33,10 @@ export function evaluate(root: string, text: string, boundMs: number): Evaluated
   /** Whether the next may have its turn. */
   const attempt = (file: string, run: () => unknown): boolean => {
     try {
-      exports.set(file, bounded(run, deadline - performance.now()));
+      // A module that never ends would hold up the node, and cost it its leadership.
+      exports.set(file, boundedCall(run, deadline - performance.now()));
     } catch (error) {
-      const isLate = isTimeout(error);
+      const isLate = isOverdue(error);
       problems.add(isLate ? tooSlow(file, boundMs) : thrown(file, error, places));
       return !isLate;
     }
@@ -70,21 +68,6 @@ function compiled(bundle: string, text: string): Script | Error {
   } catch (error) {
     return error as Error;
   }
-}
-
-/** A module that never ends would hold up the node, and cost it its leadership. */
-function bounded<Result>(run: () => Result, ms: number): Result {
-  const globals = globalThis as { [underWay]?: () => Result };
-  globals[underWay] = run;
-  try {
-    return boundedCall.runInThisContext({ timeout: Math.max(1, Math.ceil(ms)) }) as Result;
-  } finally {
-    delete globals[underWay];
-  }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 }
 
 function tooSlow(file: string, boundMs: number): string {
