@@ -4,6 +4,7 @@ import { DeadLetters } from "./dead-letters.js";
 import { Events } from "./events.js";
 import { Jobs } from "./jobs.js";
 import { Leadership } from "./leadership.js";
+import { Messages } from "./messages.js";
 import { Nodes } from "./nodes.js";
 import { Overview } from "./overview.js";
 import type { Page } from "./page.js";
@@ -82,5 +83,13 @@ export const pages: readonly Page[] = [
     icon: "crons",
     permission: "monitoring:read",
     component: Crons,
+  },
+  {
+    path: "/messages",
+    title: "Messages",
+    group: "Messages",
+    icon: "messages",
+    permission: "monitoring:read",
+    component: Messages,
   },
 ];

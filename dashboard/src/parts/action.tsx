@@ -18,6 +18,7 @@ interface ConfirmProps {
   readonly ready?: boolean;
   /** On the button that does nothing. */
   readonly dismiss?: string;
+  readonly wide?: boolean;
 }
 
 export function Confirm({
@@ -29,6 +30,7 @@ export function Confirm({
   onClose,
   ready = true,
   dismiss = "Cancel",
+  wide = false,
 }: ConfirmProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
@@ -44,7 +46,7 @@ export function Confirm({
     }
   };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} wide={wide}>
       <div class="dialog-says">{says}</div>
       <ErrorNote error={error} />
       <div class="dialog-buttons">

@@ -16,10 +16,12 @@ interface BodyViewProps {
   /** Where all of it is, for whoever wants it as a file. */
   readonly download: string;
   readonly fileName?: string;
+  /** The lines of another version of it: those that are not among them are marked. */
+  readonly known?: ReadonlySet<string>;
 }
 
 /** What a message says, whatever that is: text with all that is in it made visible, HL7 by its fields, or plain bytes. */
-export function BodyView({ body, download, fileName = "" }: BodyViewProps) {
+export function BodyView({ body, download, fileName = "", known }: BodyViewProps) {
   const { bytes, total, contentType } = body;
   const charset = charsetOf(contentType);
   const whole = bytes.length >= total;
@@ -28,10 +30,13 @@ export function BodyView({ body, download, fileName = "" }: BodyViewProps) {
   const lines = useMemo(() => linesOf(decoded.text), [decoded]);
   const [mode, setMode] = useState<Mode>(charset === null ? "bytes" : "text");
   const tabs: [Mode, string][] = [["text", "Text"], ...(segments === null ? [] : [fieldsTab]), ["bytes", "Bytes"]];
+  const isCut = !whole || lines.left > 0;
   const says = [
     formatBytes(total),
     mode === "bytes" ? null : decoded.charset,
-    mode === "text" && lines.lineEnd !== "none" ? `${formatCount(lines.lines.length)} lines, ${lines.lineEnd}` : null,
+    mode === "text" && lines.lineEnd !== "none"
+      ? `${isCut ? "the first " : ""}${formatCount(lines.lines.length)} lines, ${lines.lineEnd}`
+      : null,
     mode === "text" && !decoded.exact && whole ? "some bytes are no characters of it" : null,
   ].filter((part) => part !== null);
   return (
@@ -43,10 +48,10 @@ export function BodyView({ body, download, fileName = "" }: BodyViewProps) {
           Download
         </a>
       </div>
-      {mode === "text" ? <TextBody lines={lines.lines} isHl7={segments !== null} /> : null}
+      {mode === "text" ? <TextBody lines={lines.lines} isHl7={segments !== null} known={known} /> : null}
       {mode === "fields" && segments !== null ? <FieldsBody segments={segments} /> : null}
       {mode === "bytes" ? <BytesBody bytes={bytes} /> : null}
-      <Cut mode={mode} isCut={!whole || lines.left > 0} total={total} />
+      <Cut mode={mode} isCut={isCut} total={total} />
     </div>
   );
 }
@@ -58,11 +63,17 @@ function Cut({ mode, isCut, total }: { readonly mode: Mode; readonly isCut: bool
   return shown ? <p class="body-cut">This is its beginning. Download it to see all {formatBytes(total)}.</p> : null;
 }
 
-function TextBody({ lines, isHl7 }: { readonly lines: readonly BodyLine[]; readonly isHl7: boolean }) {
+interface TextBodyProps {
+  readonly lines: readonly BodyLine[];
+  readonly isHl7: boolean;
+  readonly known: ReadonlySet<string> | undefined;
+}
+
+function TextBody({ lines, isHl7, known }: TextBodyProps) {
   return (
     <ScrollArea kind="body-lines" label="The text">
-      {lines.map(({ pieces }, index) => (
-        <div key={index}>
+      {lines.map(({ pieces, text }, index) => (
+        <div key={index} class={known === undefined || known.has(text) ? "" : "changed"}>
           {pieces.map((piece, at) => {
             if (piece.kind === "mark") {
               return (

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bytesOfBase64, charsetOf, decode } from "./body-decoding.js";
+import { base64OfBytes, bytesOfBase64, charsetOf, decode } from "./body-decoding.js";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 
@@ -42,7 +42,8 @@ describe("decoding", () => {
     expect(decode(new Uint8Array(1_000_000).fill(0x41), "us-ascii").text).toHaveLength(1_000_000);
   });
 
-  test("has the bytes of base64", () => {
+  test("has the bytes of base64, and base64 of bytes", () => {
     expect(bytesOfBase64("AP8=")).toEqual(bytes(0, 255));
+    expect(base64OfBytes(bytes(0, 255))).toBe("AP8=");
   });
 });

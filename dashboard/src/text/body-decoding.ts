@@ -45,3 +45,7 @@ function latin1(bytes: Uint8Array): string {
 export function bytesOfBase64(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }
+
+export function base64OfBytes(bytes: Uint8Array): string {
+  return btoa(latin1(bytes));
+}

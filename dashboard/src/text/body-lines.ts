@@ -2,6 +2,7 @@ import { type Piece, piecesOf } from "./visible.js";
 
 /** A body as lines to look at. HL7 ends its segments by CR alone, so that every line end breaks here, and none is lost. */
 export interface BodyLine {
+  readonly text: string;
   readonly pieces: readonly Piece[];
 }
 
@@ -32,7 +33,7 @@ export function linesOf(text: string, limits: { characters: number; lines: numbe
     taken += line.length + end.length;
     // What follows the last line end is a line only where something is in it.
     if (line === "" && end === "" && lines.length > 0) break;
-    lines.push({ pieces: [...piecesOf(line), ...(lineEnd === "mixed" ? piecesOf(end) : [])] });
+    lines.push({ text: line, pieces: [...piecesOf(line), ...(lineEnd === "mixed" ? piecesOf(end) : [])] });
   }
   return { lines, lineEnd, left: text.length - taken };
 }

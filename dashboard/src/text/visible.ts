@@ -48,3 +48,17 @@ export function piecesOf(text: string): Piece[] {
 export function visible(text: string): string {
   return text.replaceAll(hidden, (char) => `⟨${markOf(char).text}⟩`);
 }
+
+const codes = new Map([...names.map((name, code) => [name, code] as const), ["DEL", 0x7f] as const]);
+const written = new RegExp(`⟨(${[...codes.keys()].join("|")}|U\\+[0-9A-F]{4,6})⟩`, "g");
+
+/** What `visible` has written, as it was. A text that holds such a word itself cannot be told from one that holds the character. */
+export function fromVisible(text: string): string {
+  return text.replaceAll(written, (_, word: string) =>
+    String.fromCodePoint(codes.get(word) ?? Math.min(0x10ffff, Number.parseInt(word.slice(2), 16))),
+  );
+}
+
+export function holdsWords(text: string): boolean {
+  return text.search(written) !== -1;
+}
