@@ -1,23 +1,25 @@
 import { rm } from "node:fs/promises";
+import { createQueue } from "../../src/queue/queue.js";
 import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { ConfigFiles, type Files } from "./config-folder.js";
-import { heirOf } from "./election.js";
+import { clusterNode, heirOf, quick } from "./election.js";
+import { startLocalNode } from "./local-node.js";
 import { createTestDatabase, makeTestDirectory } from "./postgres.js";
-import { quickCluster, ServeProcess, type ServeSettings } from "./serve-process.js";
+import { ServeProcess, type ServeSettings } from "./serve-process.js";
 
 /** Words that everything is filled with: ordinary ones, or such as would be markup if they were not shown as text. */
 export interface Words {
   readonly nodes: readonly string[];
-  /** Patients' numbers, which become the names of lanes. */
-  readonly patients: readonly string[];
+  /** Names of lanes in a queue of an application's own. */
+  readonly lanes: readonly string[];
   /** What the messages say. */
   readonly notes: readonly string[];
 }
 
 export const ordinaryWords: Words = {
   nodes: ["berlin", "hamburg", "munich"],
-  patients: ["P1000", "P1001", "P1002", "P1003"],
+  lanes: ["customer-17", "customer-42", "customer-99"],
   notes: ["Admitted to internal medicine", "Transferred to surgery", "Allergic to penicillin", "Discharged home"],
 };
 
@@ -49,7 +51,11 @@ export async function startDashboardScene(words: Words = ordinaryWords): Promise
     ending.push(() => folder[Symbol.asyncDispose]());
     const nodes: ServeProcess[] = [];
     for (const id of words.nodes) {
-      const settings: ServeSettings = { ...quickCluster, "store.url": database.url, "cluster.node_id": id };
+      const settings: ServeSettings = {
+        "cluster.enabled": true,
+        "store.url": database.url,
+        "cluster.node_id": id,
+      };
       const env = { HOLDFAST_CRONS: JSON.stringify([nightly, often]) };
       const node = await ServeProcess.start({ args: ["--config", folder.path], settings, env });
       ending.push(() => node[Symbol.asyncDispose]());
@@ -143,18 +149,32 @@ async function createTokens(nodes: readonly ServeProcess[]): Promise<DashboardSc
   return { admin, operator, viewer };
 }
 
-async function furnish({ tokens, leaderOf }: Pick<DashboardScene, "tokens" | "leaderOf">, words: Words): Promise<void> {
+async function furnish(
+  { databaseUrl, tokens, leaderOf }: Omit<DashboardScene, keyof AsyncDisposable>,
+  words: Words,
+): Promise<void> {
+  await fillLanes(databaseUrl, words.lanes);
   const engine = await leaderOf("engine");
   for (const [at, note] of words.notes.entries()) {
-    const patient = words.patients[at % words.patients.length];
-    const body =
-      `MSH|^~\\&|HIS|MAIN|HUB|HOLDFAST|20260131||ADT^A01|M${at}|P|2.5\r` + `PID|1||${patient}\rNTE|1||${note}\r`;
+    const header = `MSH|^~\\&|HIS|MAIN|HUB|HOLDFAST|20260131||ADT^A01|M${at}|P|2.5`;
+    const body = `${header}\rPID|1||P100${at % 4}\rNTE|1||${note}\r`;
     await accepted(engine.post("/messages", { connection: "adt", body, encoding: "text" }, bearer(tokens.operator)));
   }
   const scheduler = await leaderOf("scheduler");
   for (const op of ["report", "reconcile", "resize"]) {
     await accepted(scheduler.post("/v1/jobs", { op, payload: { of: words.notes[0] } }, bearer(tokens.operator)));
   }
+}
+
+/** An application that fills its queue and is gone before anything of it is delivered. */
+async function fillLanes(databaseUrl: string, lanes: readonly string[]): Promise<void> {
+  await using local = await startLocalNode(clusterNode(databaseUrl, "shop", quick));
+  const queue = createQueue(local.node, { name: "orders" });
+  const fill = async (): Promise<boolean> => {
+    const taken = queue.enqueueMany(lanes.map((lane, at) => ({ lane, body: `order ${at}`, key: lane })));
+    return await taken.then(() => true).catch(() => false);
+  };
+  if (!(await waitUntil(fill, patienceMs))) throw new Error("The lanes could not be filled.");
 }
 
 async function accepted(answer: Promise<object>): Promise<void> {
