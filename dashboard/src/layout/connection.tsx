@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { useLive } from "../live/live-stream.js";
+import { useServerNow } from "../time/clock.js";
 
 const patienceMs = 1500;
 
@@ -11,6 +12,23 @@ export function LiveMark() {
     <span class={`live-mark live-${connection}`} role="status">
       {said}
     </span>
+  );
+}
+
+/** How long after its end a lease may still be shown before something is wrong with the news. */
+const overdueMs = 3000;
+
+/** The node answers, and yet leases run out that nobody says anything about: it cannot read the database. */
+export function OldNewsNote() {
+  const { connection, nodeId, leaders } = useLive();
+  const now = useServerNow(1000);
+  const ends = (leaders ?? []).flatMap(({ lease_expires_at: end }) => (end === null ? [] : [end * 1000]));
+  if (connection !== "live" || ends.every((end) => now - end < overdueMs)) return null;
+  return (
+    <div class="note note-warn" role="status">
+      <strong>{nodeId} has no news of the cluster.</strong> It does not reach the database, it seems. Leaders and nodes
+      are shown as they were.
+    </div>
   );
 }
 

@@ -3,7 +3,7 @@ import { useMay, useSession } from "../api/session.js";
 import { type Page, pageGroups } from "../pages/page.js";
 import { pages } from "../pages/pages.js";
 import { Empty } from "../parts/notes.js";
-import { AwayNote, LiveMark } from "./connection.js";
+import { AwayNote, LiveMark, OldNewsNote } from "./connection.js";
 import { Icon } from "./icon.js";
 import { hrefTo, useRoute } from "./route.js";
 import { SessionMenu } from "./session-menu.js";
@@ -48,6 +48,7 @@ export function Shell() {
       <Sidebar current={page} />
       <main ref={main} id="main" tabIndex={-1}>
         <AwayNote />
+        <OldNewsNote />
         <CurrentPage page={page} key={page?.path} />
       </main>
     </div>

@@ -8,8 +8,7 @@ export const live = createStore<LiveState>(atFirst);
 
 const firstDelayMs = 250;
 const longestDelayMs = 10_000;
-/** The node says something every 15 s, and be it only that it is there. */
-const silenceMs = 40_000;
+const silenceMs = 20_000;
 
 /** Returns what closes it. */
 export function followCluster(): () => void {
@@ -22,8 +21,15 @@ export function followCluster(): () => void {
   const tell = (event: LiveEvent): void => {
     clearTimeout(silence);
     if (closed) return;
-    silence = setTimeout(comeBack, silenceMs);
+    silence = setTimeout(askAfter, silenceMs);
     live.set(hear(live.get(), event, Date.now()));
+  };
+
+  // A stream stands still while the database is away, and its keep-alives do not reach a script: so the node is asked.
+  const askAfter = (): void => {
+    void lookAtSession().then(() => {
+      if (!closed) silence = setTimeout(askAfter, silenceMs);
+    }, comeBack);
   };
 
   const comeBack = (): void => {

@@ -125,11 +125,29 @@ function Leadership({ line }: { readonly line: Transition }) {
   );
 }
 
+function becoming(from: NodeChange["from"], to: NodeChange["to"]): string {
+  switch (to) {
+    case "joining":
+      return "joins";
+    case "active":
+      if (from === null || from === "joining") return "is here, and works";
+      return from === "draining" ? "was resumed" : "is back";
+    case "draining":
+      return "drains: no more work, no more roles";
+    case "dead":
+      return "is not heard of any more";
+    case "left":
+      return "left in order";
+    case "forgotten":
+      return "is off the list";
+  }
+}
+
 function Node({ change }: { readonly change: NodeChange }) {
   const { to, from } = change;
   return (
     <Entry at={change.at} badge={<StatusBadge status={to} />}>
-      <NodeName id={change.node_id} /> {from === null ? "appeared" : `was ${from}`}
+      <NodeName id={change.node_id} /> {becoming(from, to)}
     </Entry>
   );
 }

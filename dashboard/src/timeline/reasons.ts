@@ -3,8 +3,8 @@ import type { Transition } from "../api/cluster.js";
 /** Why leadership changed, in words for people who were not there. */
 const words: Readonly<Record<string, string>> = {
   first: "first leader of this role",
-  evidence: "the leader crashed, and its heir saw it",
-  expired: "the leader fell silent, and its lease ran out",
+  evidence: "the leader crashed",
+  expired: "the leader fell silent until its lease ran out",
   handover: "handed over as asked",
   released: "the leader had given it up",
   stepped_down: "stepped down as asked",
