@@ -1,5 +1,12 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as page from "../../dashboard/src/api/access-answers.js";
+import type {
+  ClusterNode,
+  ClusterNodes,
+  NodeRequest,
+  RoleLeader,
+  Transition,
+} from "../../dashboard/src/api/cluster.js";
 import * as jobPage from "../../dashboard/src/api/job-answers.js";
 import type {
   Account,
@@ -12,13 +19,21 @@ import type {
   SteeredConnection,
 } from "../../dashboard/src/api/message-answers.js";
 import { messageStatuses } from "../../dashboard/src/api/message-answers.js";
+import type { Permission as PagePermission } from "../../dashboard/src/api/permission.js";
 import * as queuePage from "../../dashboard/src/api/queue-answers.js";
-import { accessRoles, grantable } from "../../src/access/permission.js";
+import { accessRoles, grantable, type Permission } from "../../src/access/permission.js";
 import { shownStatuses } from "../../src/engine/message-status.js";
 import { jobStates } from "../../src/jobs/core/job.js";
 import { laneStates } from "../../src/queue/seen-lane.js";
 import type { AuditAnswer } from "../../src/server/access-routes.js";
 import type { AgentAnswer } from "../../src/server/agent-routes.js";
+import type {
+  LeaderAnswer,
+  NodeAnswer,
+  NodesAnswer,
+  RequestAnswer,
+  TransitionAnswer,
+} from "../../src/server/cluster-answers.js";
 import type { ReloadAnswer, VersionAnswer } from "../../src/server/config-routes.js";
 import type { ConnectionAnswer, SteeredAnswer } from "../../src/server/connection-routes.js";
 import type { CronAnswer, TickAnswer, TriggeredAnswer } from "../../src/server/cron-answers.js";
@@ -31,6 +46,15 @@ import type { CreatedTokenAnswer, TokenAnswer } from "../../src/server/token-ans
 
 /** The page is compiled without the server, so its types are its own: here they are held beside the server's, by the compiler. */
 describe("the dashboard reads answers as the server writes them", () => {
+  test("of the cluster, as far as it is shown", () => {
+    expectTypeOf<NodeAnswer>().toExtend<ClusterNode>();
+    expectTypeOf<NodesAnswer>().toExtend<ClusterNodes>();
+    expectTypeOf<LeaderAnswer>().toExtend<RoleLeader>();
+    expectTypeOf<TransitionAnswer>().toExtend<Transition>();
+    expectTypeOf<RequestAnswer>().toExtend<NodeRequest>();
+    expectTypeOf<PagePermission>().toEqualTypeOf<Permission>();
+  });
+
   test("of queues", () => {
     expect(queuePage.laneStates).toEqual(laneStates);
     expectTypeOf<queuePage.Lane>().toEqualTypeOf<LaneAnswer>();

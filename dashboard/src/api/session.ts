@@ -1,16 +1,6 @@
 import { act, get } from "./client.js";
+import type { Permission } from "./permission.js";
 import { createStore, useStore } from "./store.js";
-
-export type Permission =
-  | "monitoring:read"
-  | "control"
-  | "replay"
-  | "jobs:write"
-  | "agent"
-  | "config"
-  | "tokens"
-  | "audit:read"
-  | "messages:read";
 
 /** Who looks at the page. `open`: no token exists yet, and whoever sits at this machine may do everything. */
 export interface Session {

@@ -57,7 +57,7 @@ export function SignIn() {
         </button>
         <p class="door-hint">
           No token yet? Make one on a machine that reaches the database:{" "}
-          <code>holdfast token create NAME --role viewer</code>
+          <code>holdfast token create --direct --name NAME --role viewer</code>
         </p>
         <p class="session-node">
           {session?.node_id} · {session?.version}

@@ -118,7 +118,7 @@ function Share({
   readonly of: "memory_usage" | "load";
   readonly label: string;
 }) {
-  return isGone(node.status) ? <span class="faint">–</span> : <Meter share={node[of]} label={label} />;
+  return isGone(node.status) ? <span class="faint">–</span> : <Meter share={node[of]} label={label} narrow />;
 }
 
 function Cpu({ node }: { readonly node: ClusterNode }) {

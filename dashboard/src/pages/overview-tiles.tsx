@@ -1,5 +1,7 @@
+import type { Alert } from "../api/alert-answers.js";
 import type { ClusterNode, Transition } from "../api/cluster.js";
 import type { Page } from "../api/paged.js";
+import type { Stage } from "../api/queue-answers.js";
 import { useReading } from "../api/reading.js";
 import { hrefTo } from "../layout/route.js";
 import { useLive } from "../live/live-stream.js";
@@ -65,33 +67,28 @@ function FailoversTile({ elections }: { readonly elections: readonly Transition[
   );
 }
 
-interface Lane {
-  readonly depth: number;
-  readonly oldest_seconds: number | null;
-  readonly state: string;
-}
-
 function QueueTile() {
-  const { data } = useReading<Page<Lane>>("/queue/lanes", { limit: 1000 });
+  const { data, error } = useReading<Page<Stage>>("/queue/stages");
   const href = hrefTo("/queue");
-  if (data === undefined) return <Tile title="Waiting" href={href} value="–" />;
-  const depth = data.items.reduce((sum, lane) => sum + lane.depth, 0);
-  const oldest = Math.max(0, ...data.items.map((lane) => lane.oldest_seconds ?? 0));
-  const blocked = data.items.filter(({ state }) => state === "blocked").length;
-  const more = data.next_cursor === null ? "" : "+";
+  if (data === undefined) {
+    return (
+      <Tile title="Waiting" href={href} value="–">
+        {error === undefined ? "" : "cannot be told"}
+      </Tile>
+    );
+  }
+  const depth = data.items.reduce((sum, stage) => sum + stage.depth, 0);
+  const blocked = data.items.reduce((sum, stage) => sum + stage.blocked, 0);
   return (
-    <Tile title="Waiting" href={href} value={`${formatCount(depth)}${more}`} tone={blocked > 0 ? "bad" : "quiet"}>
-      {blocked > 0
-        ? `${blocked} lanes are blocked`
-        : depth === 0
-          ? "nothing in any lane"
-          : `the oldest for ${formatDuration(oldest * 1000)}`}
+    <Tile title="Waiting" href={href} value={formatCount(depth)} tone={blocked > 0 ? "bad" : "quiet"}>
+      {blocked > 0 ? `${blocked} blocked ${blocked === 1 ? "lane" : "lanes"}` : ageOf(data.items)}
     </Tile>
   );
 }
 
-interface Alert {
-  readonly name: string;
+function ageOf(stages: readonly Stage[]): string {
+  const ages = stages.flatMap(({ depth, oldest_seconds: age }) => (depth === 0 || age === null ? [] : [age]));
+  return ages.length === 0 ? "nothing in any lane" : `the oldest for ${formatDuration(Math.max(...ages) * 1000)}`;
 }
 
 function AlertsTile() {

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import type { Permission } from "../api/session.js";
+import type { Permission } from "../api/permission.js";
 import type { IconName } from "../layout/icon.js";
 
 export const pageGroups = ["Cluster", "Work", "Messages", "Administration"] as const;

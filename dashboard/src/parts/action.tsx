@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type ApiError, asApiError } from "../api/api-error.js";
-import { type Permission, useMay } from "../api/session.js";
+import type { Permission } from "../api/permission.js";
+import { useMay } from "../api/session.js";
 import { Dialog } from "./dialog.js";
 import { ErrorNote } from "./notes.js";
 import { toast } from "./toast.js";
