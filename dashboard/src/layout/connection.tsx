@@ -7,7 +7,7 @@ const patienceMs = 1500;
 /** Whether what one sees is happening now. */
 export function LiveMark() {
   const connection = useLive((state) => state.connection);
-  const said = { live: "Live", connecting: "Connecting", away: "Reconnecting" }[connection];
+  const said = { live: "Live", connecting: "Connecting", away: "Away" }[connection];
   return (
     <span class={`live-mark live-${connection}`} role="status">
       {said}

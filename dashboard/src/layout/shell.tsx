@@ -31,7 +31,7 @@ export function Shell() {
       <button type="button" class="skip-link" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <div class="topbar">
+      <header class="topbar">
         <button
           type="button"
           class="icon-button"
@@ -44,7 +44,7 @@ export function Shell() {
         </button>
         <span class="topbar-title">{session?.cluster ?? "Holdfast"}</span>
         <LiveMark />
-      </div>
+      </header>
       <Sidebar current={page} />
       <main ref={main} id="main" tabIndex={-1}>
         <AwayNote />
