@@ -138,15 +138,17 @@ function GapMark({ role, mark, now, widthPx, onPoint }: GapMarkProps) {
       type="button"
       class={`timeline-gap ${longest.open ? "timeline-open" : ""} ${edge}`}
       style={{ left: percent(left), width: percent(width) }}
-      aria-label={`${role}: ${gaps.map((gap) => sentenceOf(gap, now)).join("; ")}`}
       onMouseEnter={point}
       onMouseLeave={leave}
       onFocus={point}
       onBlur={leave}
       onClick={point}
     >
+      <span class="visually-hidden">
+        {role}: {gaps.map((gap) => sentenceOf(gap, now)).join("; ")}
+      </span>
       {mark.labelled ? (
-        <span class="num" aria-hidden="true">
+        <span class="gap-label num" aria-hidden="true">
           {formatGap(longest.lengthMs)}
           {gaps.length > 1 ? <em> +{gaps.length - 1}</em> : null}
         </span>
