@@ -15,7 +15,7 @@ export interface Session {
 }
 
 /** Undefined until the node has told. */
-export const session = createStore<Session | undefined>(undefined);
+const session = createStore<Session | undefined>(undefined);
 
 export async function lookAtSession(): Promise<void> {
   session.set(await get<Session>("/session"));
