@@ -47,7 +47,7 @@ export const dashboardRoutes: FastifyPluginAsyncTypebox<{ files: PageFiles }> = 
       if (page === undefined) {
         throw new HoldfastError("NOT_FOUND", "The dashboard was not built into this node: `npm run build` does that.");
       }
-      return await send(request, reply.header("cache-control", "no-store"), page);
+      return send(request, reply.header("cache-control", "no-store"), page);
     },
   );
 
@@ -65,17 +65,17 @@ export const dashboardRoutes: FastifyPluginAsyncTypebox<{ files: PageFiles }> = 
     async (request, reply) => {
       const file = files.get(`assets/${request.params["*"]}`);
       if (file === undefined) throw new HoldfastError("NOT_FOUND", "The dashboard has no such file: load it anew.");
-      return await send(request, reply.header("cache-control", keptForever), file);
+      return send(request, reply.header("cache-control", keptForever), file);
     },
   );
   await Promise.resolve();
 };
 
-async function send({ headers }: FastifyRequest, reply: FastifyReply, file: PageFile): Promise<never> {
+function send({ headers }: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
   reply.headers({ ...pageHeaders, vary: "accept-encoding" }).type(file.type);
   const isCompressed = file.gzipped !== null && takesGzip(headers["accept-encoding"]);
   if (isCompressed) reply.header("content-encoding", "gzip");
-  return (await reply.send(isCompressed ? file.gzipped : file.bytes)) as never;
+  return reply.send(isCompressed ? file.gzipped : file.bytes);
 }
 
 /** Whether a header names gzip, and not to refuse it. */

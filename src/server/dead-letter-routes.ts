@@ -5,6 +5,7 @@ import { HoldfastError } from "../errors.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
 import { sendAnswer } from "./failure.js";
 import { exactly, noBody, noQuery } from "./fields.js";
+import { roleToForward } from "./forwarding.js";
 import { leaderGuard } from "./leader-guard.js";
 import type { Limits } from "./limits.js";
 import { databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
@@ -91,9 +92,11 @@ export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
   const onlyOnLeader = async (request: FastifyRequest<{ Params: { id: string } }>, reply: FastifyReply) => {
     const { id } = request.params;
     const letter = await read(view.deadLetter(id));
-    const refusal = leaderGuard(node, letter?.role ?? node.config.primaryRole);
-    if (refusal !== null) return sendAnswer(reply, refusal);
-    found(id, letter);
+    const role = letter?.role ?? node.config.primaryRole;
+    const refusal = leaderGuard(node, role);
+    request.forwardRole = refusal === null ? null : roleToForward(request, refusal, role);
+    if (refusal === null) found(id, letter);
+    else if (request.forwardRole === null) return sendAnswer(reply, refusal);
     return undefined;
   };
 

@@ -5,7 +5,7 @@ import type { GuardedNode } from "./role-headers.js";
 
 /** Said in place of what the database or the code said, which is for the log and not for a caller. */
 const neutral: Partial<Record<ErrorCode, string>> = {
-  UNKNOWN_OUTCOME: "The database did not say whether this was done: look before you try again.",
+  UNKNOWN_OUTCOME: "It was not told whether this was done: look before you try again.",
   DATABASE_AWAY: "The database does not answer this node; try again later, or ask another node.",
   DATABASE_READ_ONLY: "The database accepts no writes now; try again later.",
   DATABASE_REFUSED: "The database refused; the node's log says why.",

@@ -48,7 +48,9 @@ export const limits = {
   clusterLookMs: 1_000,
   /** A week at the dashboard; then one signs in again. A token that ends before ends it. */
   sessionMs: 604_800_000,
-  /** How long another node may take to answer what was sent on to it. */
+  /** How long a connection to another node may take, to which something is sent on. */
+  forwardConnectMs: 2_000,
+  /** How long that node may take to answer. */
   forwardMs: 30_000,
   /** Of such an answer. */
   forwardBytes: 4_194_304,

@@ -6,8 +6,10 @@ import { endRequestSpan, openRequestSpan, within } from "../telemetry/traces.js"
 import { admit } from "./admission.js";
 import { beginAudit, finishAudit } from "./audit-trail.js";
 import { failureAnswer, notFound, sendAnswer } from "./failure.js";
+import { forward, roleToForward } from "./forwarding.js";
 import type { Limits } from "./limits.js";
 import type { Listener } from "./listener.js";
+import { ownerOf } from "./owned-paths.js";
 import { roleHeaders } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
 import { inviteBody, leavesBody } from "./unread-body.js";
@@ -43,6 +45,8 @@ export function pathOfRequests(
   app.decorateRequest("caller", null);
   app.decorateRequest("auditLine", null);
   app.decorateRequest("auditTarget", null);
+  app.decorateRequest("forwardRole", null);
+  app.decorateRequest("toldBy", null);
 
   app.decorateRequest("span", null);
   // With a callback, so that everything after it runs within the span.
@@ -58,11 +62,21 @@ export function pathOfRequests(
       throw new HoldfastError("TOO_BUSY", "This node has as many connections as it takes: try again, or ask another.");
     }
     const refusal = admit(node, limits, request);
-    if (refusal !== null) return sendAnswer(reply, refusal);
+    if (refusal !== null) {
+      const { role = "" } = ownerOf(request.routeOptions.url ?? "") ?? {};
+      request.forwardRole = roleToForward(request, refusal, role);
+      if (request.forwardRole === null) return sendAnswer(reply, refusal);
+    }
     // Here and not by the handler for it, before which Fastify reads and parses the body of whoever sends one.
     if (request.routeOptions.url === undefined) throw notFound(request);
     inviteBody(request, reply);
     return await Promise.resolve(undefined);
+  });
+
+  // Its body was read by now, and is judged by the leader alone.
+  app.addHook("preValidation", async (request, reply) => {
+    const { forwardRole: role } = request;
+    return role === null ? undefined : await forward(node, limits, role, { request, reply });
   });
 
   app.addHook("preHandler", async (request) => await beginAudit(node, limits, request));
@@ -70,7 +84,7 @@ export function pathOfRequests(
   app.addHook("onSend", async (request, reply) => {
     await finishAudit(node, limits, request, reply);
     const { "cache-control": keeping, ...common } = commonHeaders(node);
-    reply.headers(common);
+    reply.headers({ ...common, ...request.toldBy });
     if (!reply.hasHeader("cache-control")) reply.header("cache-control", keeping);
     // A connection that stayed open after this answer would hold up the close, or the place of another.
     if (closing || isSurplus(request.raw.socket) || leavesBody(request)) reply.header("connection", "close");

@@ -25,7 +25,7 @@ function settle(node: StandInNode): void {
 
 /** How often the database was asked who leads. */
 function countLooks(node: StandInNode): { readonly looks: number } {
-  const { leases } = node.cluster;
+  const leases = node.cluster.leases.bind(node.cluster);
   const counted = { looks: 0 };
   Object.assign(node.cluster, {
     leases: async () => {
