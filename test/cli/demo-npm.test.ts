@@ -10,7 +10,7 @@ it.runIf(onLinux).concurrent.for(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
   async (signal, { expect }) => {
     const command = ["npm", "--silent", "start", "--"];
     await using demo = await DemoProcess.start({ nodes: 1, command, cwd: repositoryRoot });
-    expect(demo.stdout).toBe(`ready: ${demo.url(0)} (1 node, node-1 leads)\n`);
+    expect(demo.stdout).toBe(`ready: ${demo.url(0)} is the dashboard (1 node, node-1 leads)\n`);
     expect(await demo.remains()).not.toEqual([]);
     demo.child.kill(signal);
     await demo.exited;

@@ -52,7 +52,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(before.nodes.map(({ http_port }) => http_port)).toEqual([demo.port, demo.port + 1, demo.port + 2]);
     const leader = before.nodes.find(({ is_leader }) => is_leader);
     expect(before.leader_node_id).toBe(leader?.node_id);
-    expect(demo.stdout).toBe(`ready: ${demo.url(0)} (3 nodes, ${leader?.node_id} leads)\n`);
+    expect(demo.stdout).toBe(`ready: ${demo.url(0)} is the dashboard (3 nodes, ${leader?.node_id} leads)\n`);
 
     // The very moment that it calls itself ready an heir is there, who has seen the leader alive.
     process.kill(leader?.pid ?? 0, "SIGKILL");

@@ -31,7 +31,7 @@ const conditions: readonly Condition[] = [
 describe("the screen of the demo", () => {
   it("shows who leads, every node, the takeovers and the keys", () => {
     expect(renderDemo(cluster(conditions, { takeovers: [takeover], notice: "A notice." }), look)).toEqual([
-      "Holdfast demo",
+      "Holdfast demo: each address below is the dashboard",
       "node-2 leads, epoch 4",
       "",
       "node    status           pid  address",

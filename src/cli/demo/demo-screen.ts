@@ -18,7 +18,7 @@ export interface ScreenLook {
 export function renderDemo(state: DemoState, look: ScreenLook): readonly string[] {
   const { columns: width, rows, paint } = look;
   const line = (tone: Tone | null, text: string): string => paint(tone, shorten(text, width));
-  const head = [line("strong", "Holdfast demo"), leadership(state, look), ""];
+  const head = [line("strong", "Holdfast demo: each address below is the dashboard"), leadership(state, look), ""];
   const nodes = [...renderTable(nodeColumns, state.nodes, { paint, width }), ""];
   const foot = [
     ...(state.notice === null ? [] : [line("warning", oneLine(state.notice))]),
