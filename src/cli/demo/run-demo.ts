@@ -102,7 +102,9 @@ async function runNodes(
   try {
     await cluster.start(ending.signal);
     if (ending.signal.aborted) return;
-    cli.stdout.write(`ready: ${plans[0]?.url} is the dashboard (${counted(plans.length)}, ${cluster.leaderId} leads)\n`);
+    cli.stdout.write(
+      `ready: ${plans[0]?.url} is the dashboard (${counted(plans.length)}, ${cluster.leaderId} leads)\n`,
+    );
     const onScreen = cli.stdin.isTTY && cli.stdout.isTTY;
     await (onScreen ? showDemo(cli, cluster, { ending, logs }) : tellDemo(cli, cluster, ending.signal));
   } finally {
