@@ -32,3 +32,20 @@ export interface SeenLane {
   readonly blocked: boolean;
   readonly lastError: string | null;
 }
+
+/** All lanes of a stage together. */
+export interface SeenStage {
+  readonly queue: string;
+  /** Whose leader works on the queue. */
+  readonly role: string;
+  readonly stage: string;
+  readonly lanes: number;
+  /** How many messages are not finished. */
+  readonly depth: number;
+  /** For how long the oldest head has been there; null where all lanes are empty. */
+  readonly oldestMs: number | null;
+  /** How many lanes somebody holds. */
+  readonly paused: number;
+  /** How many lanes their own head holds. */
+  readonly blocked: number;
+}

@@ -5,9 +5,19 @@ import type { SeenLane } from "../queue/seen-lane.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noBody } from "./fields.js";
 import type { Limits } from "./limits.js";
-import { databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
-import { laneName, laneSchema, laneState, queueName, showLane, stageName } from "./queue-answers.js";
+import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
+import {
+  laneName,
+  laneSchema,
+  laneState,
+  queueName,
+  showLane,
+  showStage,
+  stageName,
+  stageSchema,
+} from "./queue-answers.js";
 import type { ServedNode } from "./served-node.js";
+import { sharedReading } from "./shared-reading.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const summaries = {
@@ -16,6 +26,8 @@ const summaries = {
   skip: "The head of a blocked lane goes to the dead letters, and the lane goes on behind it",
 } as const;
 
+/** How deep all lanes are takes some looks at each that has work: every page that shows it need not ask anew. */
+const stagesKeptMs = 1_000;
 /** How many lanes of one name an error names. */
 const mostNamed = 10;
 
@@ -26,6 +38,22 @@ export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
   const tags = ["queue"];
   const of = { queue: Type.Optional(queueName), stage: Type.Optional(stageName) };
   const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+
+  const stages = sharedReading(stagesKeptMs, async () => await read(queues.view.stages()));
+
+  app.get(
+    "/queue/stages",
+    {
+      config: { permission: "monitoring:read" },
+      schema: {
+        tags,
+        summary: "Every stage of every queue, with its lanes together; at most a second old",
+        querystring: exactly(pageQuery),
+        response: { 200: pageSchema(stageSchema) },
+      },
+    },
+    async ({ query }) => cut(query, await stages(), ({ queue, stage }) => `${queue}/${stage}`, showStage),
+  );
 
   app.get(
     "/queue/lanes",

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import Type, { type Static } from "typebox";
-import { laneStates, type SeenLane } from "../queue/seen-lane.js";
+import { laneStates, type SeenLane, type SeenStage } from "../queue/seen-lane.js";
 import type { LetterBody, SeenLetter } from "../queue/seen-letter.js";
 import { exactly, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 
@@ -32,6 +32,17 @@ export const laneSchema = exactly({
   paused: Type.Boolean(),
   blocked: Type.Boolean(),
   last_error: nullable(Type.String()),
+});
+
+export const stageSchema = exactly({
+  queue: Type.String(),
+  role: Type.String(),
+  stage: Type.String(),
+  lanes: Type.Integer({ minimum: 0 }),
+  depth: Type.Integer({ minimum: 0, description: "Messages that are not finished, of all its lanes" }),
+  oldest_seconds: nullable(Type.Number({ description: "For how long the oldest head has been there" })),
+  paused: Type.Integer({ minimum: 0, description: "Lanes that are paused" }),
+  blocked: Type.Integer({ minimum: 0, description: "Lanes that their head holds" }),
 });
 
 export const letterSchema = exactly({
@@ -71,6 +82,10 @@ export type RedrivenAnswer = Static<typeof redrivenSchema>;
 export function showLane(lane: SeenLane): LaneAnswer {
   const { oldestMs, waitMs, lastError, ...rest } = lane;
   return { ...rest, oldest_seconds: secondsOrNull(oldestMs), wait_ms: waitMs, last_error: lastError };
+}
+
+export function showStage({ oldestMs, ...rest }: SeenStage): Static<typeof stageSchema> {
+  return { ...rest, oldest_seconds: secondsOrNull(oldestMs) };
 }
 
 export function showLetter(letter: SeenLetter): LetterAnswer {

@@ -1,4 +1,4 @@
-import type { LaneFilter, SeenLane } from "../queue/seen-lane.js";
+import type { LaneFilter, SeenLane, SeenStage } from "../queue/seen-lane.js";
 import type { LetterBody, LetterFilter, SeenLetter } from "../queue/seen-letter.js";
 
 /**
@@ -8,6 +8,8 @@ import type { LetterBody, LetterFilter, SeenLetter } from "../queue/seen-letter.
 export interface QueueView {
   /** In the order in which they came to be. */
   lanes(filter: LaneFilter): Promise<readonly SeenLane[]>;
+  /** Of all queues by their name, the stages of each in the order in which they came to be. Asks as much as there are lanes with work. */
+  stages(): Promise<readonly SeenStage[]>;
   /** Newest first. */
   deadLetters(filter: LetterFilter): Promise<readonly SeenLetter[]>;
   deadLetter(id: string): Promise<SeenLetter | null>;

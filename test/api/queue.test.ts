@@ -28,6 +28,53 @@ interface List {
   readonly next_cursor: string | null;
 }
 
+describe("GET /queue/stages", () => {
+  it("shows each stage with its lanes together, in pages", async () => {
+    await using served = await serveOpen();
+    fill(served.node, "a", { messages: 3 });
+    block(fill(served.node, "b", { messages: 2 }));
+    fill(served.node, "a", { stage: "outbound", messages: 0 });
+    fill(served.node, "a", { queue: "letters", messages: 1 });
+    const { items } = (await served.app.inject({ url: "/queue/stages" })).json<List>();
+    expect(items).toEqual([
+      {
+        queue: "letters",
+        stage: "ingress",
+        lanes: 1,
+        depth: 1,
+        paused: 0,
+        blocked: 0,
+        role: "scheduler",
+        oldest_seconds: expect.any(Number),
+      },
+      {
+        queue: "orders",
+        stage: "ingress",
+        lanes: 2,
+        depth: 5,
+        paused: 0,
+        blocked: 1,
+        role: "scheduler",
+        oldest_seconds: expect.any(Number),
+      },
+      {
+        queue: "orders",
+        stage: "outbound",
+        lanes: 1,
+        depth: 0,
+        paused: 0,
+        blocked: 0,
+        role: "scheduler",
+        oldest_seconds: null,
+      },
+    ]);
+    const first = (await served.app.inject({ url: "/queue/stages?limit=2" })).json<List>();
+    expect(first.next_cursor).toBe("orders/ingress");
+    const second = await served.app.inject({ url: `/queue/stages?limit=2&cursor=${first.next_cursor}` });
+    expect(second.json<List>().items).toMatchObject([{ stage: "outbound" }]);
+  });
+});
+
 describe("GET /queue/lanes", () => {
   it("shows every lane with what holds it up", async () => {
     await using served = await serveOpen();

@@ -76,6 +76,16 @@ describe.each([
     expect(await view.lanes({ lane: "in_flight", limit: 1 })).toMatchObject([{ state: "paused", paused: true }]);
   });
 
+  it("sums up the lanes of each stage", async () => {
+    expect(await view.stages()).toEqual([]);
+    await fillStates();
+    const seen = { queue, role: "scheduler", stage: "in", lanes: 6, depth: 10, paused: 1, blocked: 1 };
+    const stages = await view.stages();
+    expect(stages).toEqual([{ ...seen, oldestMs: expect.any(Number) as number }]);
+    const ages = (await view.lanes({ limit: 100 })).flatMap(({ oldestMs }) => oldestMs ?? []);
+    expect(stages[0]?.oldestMs).toBeLessThanOrEqual(Math.max(...ages));
+  });
+
   it("finds lanes by state, stage, name and queue", async () => {
     await fillStates();
     for (const state of ["idle", "ready", "waiting", "in_flight", "paused", "blocked"] as const) {

@@ -1,4 +1,4 @@
-import type { LaneState, SeenLane } from "../../queue/seen-lane.js";
+import type { LaneState, SeenLane, SeenStage } from "../../queue/seen-lane.js";
 import type { SeenLetter } from "../../queue/seen-letter.js";
 import type { QueueView } from "../queue-view-contract.js";
 import { pageOf } from "./books.js";
@@ -38,11 +38,17 @@ export function memoryQueueView(tables: MemoryQueueTables, now: () => number): Q
 
   const knownLetters = (): MemoryLetter[] => tables.deadLetters.filter(({ queue }) => roleOf(queue) !== undefined);
 
+  const knownLanes = (): MemoryLane[] => [...tables.lanes.values()].filter(({ queue }) => roleOf(queue) !== undefined);
+
   return {
+    stages: async () => {
+      const seen = knownLanes().map(seenLane);
+      const names = [...new Set(seen.map(({ queue, stage }) => `${queue}/${stage}`))];
+      const stages = names.map((name) => together(seen.filter(({ queue, stage }) => `${queue}/${stage}` === name)));
+      return await Promise.resolve(stages.toSorted((a, b) => (a.queue < b.queue ? -1 : a.queue > b.queue ? 1 : 0)));
+    },
     lanes: async ({ state, after = "0", limit, ...filter }) => {
-      const lanes = [...tables.lanes.values()].filter(
-        ({ id, queue }) => id > Number(after) && roleOf(queue) !== undefined,
-      );
+      const lanes = knownLanes().filter(({ id }) => id > Number(after));
       const seen = lanes.map(seenLane).filter((lane) => fits(lane, filter) && (state ?? lane.state) === lane.state);
       return await Promise.resolve(seen.slice(0, limit));
     },
@@ -74,6 +80,21 @@ function stateOf(lane: MemoryLane, tail: number, waitMs: number): LaneState {
   if (lane.claimed > lane.done) return "in_flight";
   if (tail === lane.done) return "idle";
   return waitMs > 0 ? "waiting" : "ready";
+}
+
+function together(lanes: readonly SeenLane[]): SeenStage {
+  const { queue = "", role = "", stage = "" } = lanes[0] ?? {};
+  const ages = lanes.flatMap(({ oldestMs }) => oldestMs ?? []);
+  return {
+    queue,
+    role,
+    stage,
+    lanes: lanes.length,
+    depth: lanes.reduce((sum, { depth }) => sum + depth, 0),
+    oldestMs: ages.length === 0 ? null : Math.max(...ages),
+    paused: lanes.filter(({ paused }) => paused).length,
+    blocked: lanes.filter(({ blocked }) => blocked).length,
+  };
 }
 
 interface Named {

@@ -1,4 +1,4 @@
-import type { LaneFilter, LaneState, SeenLane } from "../../queue/seen-lane.js";
+import type { LaneFilter, LaneState, SeenLane, SeenStage } from "../../queue/seen-lane.js";
 import type { LetterBody, LetterFilter, SeenLetter } from "../../queue/seen-letter.js";
 import type { QueueView } from "../queue-view-contract.js";
 import type { Questions } from "./questions.js";
@@ -11,6 +11,9 @@ export function queueView(questions: Questions): QueueView {
       if (after !== undefined && !isId(after)) return [];
       const values = [queue ?? null, stage ?? null, lane ?? null, state ?? null, after ?? "0", limit];
       return (await questions.rows<LaneJson>("reading lanes", sql.lanes, values)).map(readLane);
+    },
+    async stages() {
+      return (await questions.rows<StageJson>("reading stages", sql.stages)).map(readStage);
     },
     async deadLetters({ queue, stage, lane, before, limit }: LetterFilter) {
       if (before !== undefined && !isId(before)) return [];
@@ -75,6 +78,15 @@ function statements(schema: string) {
       where ($1::text is null or l.queue = $1) and ($2::text is null or l.stage = $2) and ($3::text is null or l.name = $3)
         and l.id > $5 and ${mayBe} and ($4::text is null or $4 = ${state})
       order by l.id limit $6`,
+    // A lane that is not busy is empty, and costs nothing but its own row.
+    stages: `
+      select
+        l.queue, q.role, l.stage, count(*)::int as lanes,
+        coalesce(sum(case when l.busy then ${schema}.lane_tail(l) - l.done end), 0)::text as depth,
+        max(case when l.busy then (${head}) end) as oldest_ms,
+        (count(*) filter (where l.paused))::int as paused, (count(*) filter (where l.blocked))::int as blocked
+      from ${schema}.lanes l join ${schema}.queues q on q.name = l.queue
+      group by l.queue, q.role, l.stage order by l.queue, min(l.id)`,
     letters: `
       select ${letter}
       where ($1::text is null or d.queue = $1) and ($2::text is null or d.stage = $2) and ($3::text is null or d.lane = $3)
@@ -106,6 +118,15 @@ interface LaneJson {
 
 function readLane({ depth, oldest_ms, last_error, wait_ms, ...rest }: LaneJson): SeenLane {
   return { ...rest, depth: Number(depth), oldestMs: oldest_ms, lastError: last_error, waitMs: wait_ms };
+}
+
+interface StageJson extends Omit<SeenStage, "depth" | "oldestMs"> {
+  depth: string;
+  oldest_ms: number | null;
+}
+
+function readStage({ depth, oldest_ms, ...rest }: StageJson): SeenStage {
+  return { ...rest, depth: Number(depth), oldestMs: oldest_ms };
 }
 
 interface LetterJson {
