@@ -17,8 +17,9 @@ export class LeadershipNews {
 
   /** A lease that is renewed is no news, but one that has run out is. */
   hear(leases: readonly LeaseView[]): void {
-    const holders = leases.map(({ role, epoch, holder, remainingMs }) => [role, `${epoch}`, holder, remainingMs > 0]);
-    const shown = JSON.stringify(holders.toSorted());
+    const sorted = leases.toSorted((a, b) => (a.role < b.role ? -1 : 1));
+    const holders = sorted.map(({ role, epoch, holder, remainingMs }) => [role, `${epoch}`, holder, remainingMs > 0]);
+    const shown = JSON.stringify(holders);
     if (shown === this.shown) return;
     this.shown = shown;
     this.tell();
