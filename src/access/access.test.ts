@@ -3,7 +3,7 @@ import { MemoryCluster } from "../store/memory/cluster.js";
 import { MemoryDatabase } from "../store/memory/database.js";
 import { MemoryStore } from "../store/memory/store.js";
 import { TestClock } from "../testing.js";
-import { Access } from "./access.js";
+import { Access, anyone } from "./access.js";
 import { permissions, permissionsOf } from "./permission.js";
 import { hashToken, mintToken } from "./token.js";
 
@@ -33,6 +33,29 @@ describe("access", () => {
     for (const wrong of ["", `${secret}x`, secret.slice(0, -1), secret.toUpperCase(), token.hash, token.id]) {
       expect(access.authenticate(wrong)).toBeNull();
     }
+  });
+
+  it("tells its followers of every change, and who of those that were let in may go on", async () => {
+    let told = 0;
+    const following = access.follow(() => {
+      told += 1;
+    });
+    expect(access.admits(anyone)).toBe(true);
+    const { secret, token } = await create(hour);
+    const caller = access.authenticate(secret)!;
+    expect([told, access.admits(caller), access.admits(anyone)]).toEqual([1, true, false]);
+    expect(access.remainingMs(caller)).toBe(hour);
+    await clock.advance(hour - 1);
+    expect(access.admits(caller)).toBe(true);
+    await clock.advance(1);
+    expect(access.admits(caller)).toBe(false);
+    const lasting = await access.create({ name: "b", role: "viewer", grants: [], lifetimeMs: null }, "test");
+    const other = access.authenticate(lasting.secret)!;
+    await access.revoke(lasting.token.id);
+    expect([told, access.admits(other)]).toEqual([3, false]);
+    following[Symbol.dispose]();
+    await access.revoke(token.id);
+    expect(told).toBe(3);
   });
 
   it("never keeps the secret", async () => {

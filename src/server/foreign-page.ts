@@ -11,9 +11,15 @@ export function isForeignPage(
   own: readonly (string | undefined)[],
 ): boolean {
   const { origin, "sec-fetch-site": site } = headers;
-  if (origin !== undefined && !own.some((host) => host !== "" && hostOf(origin) === host?.toLowerCase())) return true;
+  if (origin !== undefined && !own.some((host) => isOf(origin, host))) return true;
   const isAcross = site === "cross-site" || site === "same-site";
   return isAcross && !isFollowedLink(method, headers);
+}
+
+/** Whether the origin is of this host; a port that goes without saying may be said or not. */
+function isOf(origin: string, host: string | undefined): boolean {
+  const from = hostOf(origin);
+  return from !== "" && from === hostOf(`${new URL(origin).protocol}//${host ?? ""}`);
 }
 
 function isFollowedLink(method: string, headers: IncomingHttpHeaders): boolean {

@@ -67,7 +67,8 @@ function headersFor(node: ServedNode, request: FastifyRequest): Record<string, s
   const secret = isOpenDoor(node) ? null : (credentialOf(request)?.secret ?? null);
   return {
     accept: "application/json",
-    [trace]: node.id,
+    // A name that HTTP cannot carry must not fail the request.
+    [trace]: /^[\x21-\x7e][\x20-\x7e]*$/.test(node.id) ? node.id : "another node",
     ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
     ...(request.body === undefined ? {} : { "content-type": "application/json" }),
   };

@@ -195,6 +195,18 @@ describe("a session", () => {
     expect((await served.app.inject({ ...drain, headers })).statusCode).toBe(200);
   });
 
+  it.each([
+    ["holdfast.example", "https://holdfast.example"],
+    ["holdfast.example:443", "https://holdfast.example"],
+    ["Holdfast.Example:80", "http://holdfast.example"],
+    ["[::1]:7400", "http://[::1]:7400"],
+  ])("knows its own page at Host: %s by Origin: %s", async (name, origin) => {
+    const { served, cookie } = await signedIn();
+    await using _served = served;
+    const headers = { host: name, origin, ...mark, cookie };
+    expect((await served.app.inject({ ...drain, headers })).statusCode).toBe(200);
+  });
+
   it("gives way to a token in the header, even to one that is not known", async () => {
     const { node, served, cookie } = await signedIn("viewer");
     await using _served = served;
