@@ -95,6 +95,8 @@ export class Convergence {
 
   private async follow(version: number): Promise<void> {
     const { folder, log } = this.parts;
+    // A reload of this very node may have been heard of before it was answered.
+    if (version <= this.running) return;
     const loaded = await folder.load();
     if (loaded.kind === "loaded") {
       await this.take(loaded, version);

@@ -272,7 +272,10 @@ export class Engine {
       clock: node.clock,
       views: () => connections.views(),
       historyMs,
-      partitionOpened: (ids) => this.takingIn.number(ids, () => upkeep.openPartition()),
+      // What comes late, of a term that is over, would give numbers again that the next one has given.
+      partitionOpened: (ids) => {
+        if (!over.signal.aborted) this.takingIn.number(ids, () => upkeep.openPartition());
+      },
       trouble: (what, error) => this.trouble(what, error),
     });
     return { epoch: fence.epoch, connections, upkeep, over };
