@@ -1,3 +1,4 @@
+import type { FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
 import { bodyOfText } from "../engine/body-text.js";
 import { shownStatuses } from "../engine/message-status.js";
@@ -30,13 +31,27 @@ export const filterFields = {
   control_id: Type.Optional(Type.String({ pattern: printable })),
   status: Type.Optional(Type.Enum([...shownStatuses])),
   text: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: "Whole words, all of them, in whatever order" }),
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: "Whole words, all of them, in whatever order. Takes the permission messages:read",
+    }),
   ),
 };
 const filterSchema = exactly(filterFields);
 
-export function filterOf({ since, until, ...rest }: Static<typeof filterSchema>): Filter {
+/** Whoever may ask which messages hold a word can read them word by word: that takes the right to read them. */
+export function filterOf(
+  { since, until, ...rest }: Static<typeof filterSchema>,
+  caller: FastifyRequest["caller"],
+): Filter {
   const { connection, type, control_id: controlId, status, text } = rest;
+  if (text !== undefined && caller?.permissions.has("messages:read") !== true) {
+    throw new HoldfastError(
+      "FORBIDDEN",
+      `To search by text the token "${caller?.name ?? ""}" lacks the permission messages:read.`,
+    );
+  }
   return {
     from: since === undefined ? undefined : momentOf("since", since).getTime(),
     until: until === undefined ? undefined : momentOf("until", until).getTime(),

@@ -68,7 +68,11 @@ export const messageReplayRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; 
       const page = databasePage(cursor === undefined ? {} : { cursor });
       const chosen = async () =>
         ids === undefined
-          ? await replaying.matching(filterOf(filter), { ...page, limit: limit ?? limits.pageSize }, until)
+          ? await replaying.matching(
+              filterOf(filter, request.caller),
+              { ...page, limit: limit ?? limits.pageSize },
+              until,
+            )
           : { ids, next: null };
       const found = await fromDatabase(limits.maxReplayMs + limits.databaseWaitMs, chosen());
       const matched = [...new Set(found.ids)].sort((one, other) => Number(one) - Number(other));

@@ -46,12 +46,12 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
         response: { 200: pageSchema(messageSchema) },
       },
     },
-    async ({ query: { limit, cursor, ...filter } }) => {
+    async ({ caller, query: { limit, cursor, ...filter } }) => {
       const page = exactPage({
         ...(limit === undefined ? {} : { limit }),
         ...(cursor === undefined ? {} : { cursor }),
       });
-      const { items, next } = await read(book.search(filterOf(filter), page));
+      const { items, next } = await read(book.search(filterOf(filter, caller), page));
       return { items: items.map(showMessage), next_cursor: next };
     },
   );

@@ -249,6 +249,11 @@ it("reading what a message says takes messages:read by name, and leaves a line; 
   const step = (await sent)?.step;
   expect((await scene.leader.get(`/messages/${id}/body?step=${step}`, reader)).text).toContain("hf_canary");
   expect((await scene.leader.get("/messages?text=hf_canary", reader)).status).toBe(200);
+  // Whoever may ask which messages hold a word can read them word by word.
+  expect((await scene.leader.get("/messages?text=hf_canary", admin)).status).toBe(403);
+  expect((await scene.leader.get("/messages?control_id=1", admin)).status).toBe(200);
+  const probe = await scene.leader.post("/messages/replay", { text: "hf_canary", dry_run: true }, admin);
+  expect(probe.status).toBe(403);
   const replayed = await scene.leader.post(
     `/messages/${id}/replay`,
     { to: "lab", body: visit("2", "hf_canary") },
@@ -256,15 +261,16 @@ it("reading what a message says takes messages:read by name, and leaves a line; 
   );
   expect(replayed.status).toBe(201);
   await scene.leader.post("/messages", { connection: "adt-in", body: visit("3", "hf_canary") }, admin);
-  await scene.leader.post("/messages/replay", { text: "hf_canary" }, admin);
+  await scene.leader.post("/messages/replay", { ids: [id] }, admin);
   await scene.leader.post("/connections/lab/restart", undefined, admin);
   await scene.leader.post("/config/reload?dry_run=true", undefined, admin);
   const audit = await scene.leader.get("/audit", admin);
   const lines = audit.body.items as { actor: string; action: string; target: string; outcome: string }[];
   const told = lines.map(({ actor, action, target, outcome }) => [actor, action, target, outcome]);
-  expect(told.toReversed().slice(-7)).toEqual([
+  expect(told.toReversed().slice(-8)).toEqual([
     ["reader", "GET /messages/:id/body", id, "200"],
     ["reader", "GET /messages/:id/body", `${id} step ${step}`, "200"],
+    ["boss", "POST /messages/replay", "dry run", "403"],
     ["boss", "POST /messages/:id/replay", `${id} to lab, edited`, "201"],
     ["boss", "POST /messages", expect.stringMatching(/^adt-in \d+$/), "201"],
     ["boss", "POST /messages/replay", expect.stringMatching(/^\d of \d to all$/), "200"],
