@@ -58,6 +58,17 @@ function scene(given: Partial<OutboundOptions>, outcomes: DeliveryOutcome[]) {
 }
 
 describe("a message that goes out", () => {
+  it("and is rejected is told why, without the patient whom the other side may name", async () => {
+    const refused = {
+      kind: "rejected",
+      reason: "It was answered with AR: unknown patient Miller",
+      retry: false,
+    } as const;
+    const { deliver: send } = scene({}, [refused]);
+    const body = Buffer.from("MSH|^~\\&|HIS\rPID|1||77||Miller\r");
+    await expect(send(messageAt(1, { body }))).rejects.toThrow("It was answered with AR: unknown patient [...]");
+  });
+
   it("and is asked to come later comes no earlier", async () => {
     const { deliver: send } = scene({}, [
       { kind: "rejected", reason: "it answered 429", retry: true, retryAfterMs: 7_000 },

@@ -10,6 +10,7 @@ import type { Outbounds } from "./outbounds.js";
 import { carried } from "./seen-message.js";
 import { Hopeless, stepOf } from "./steps.js";
 import type { Delivery, DeliveryOutcome } from "./transports/transport.js";
+import { withoutWordsOf } from "./without-words.js";
 
 export interface DeliverParts {
   readonly graph: () => Graph;
@@ -81,7 +82,7 @@ async function judge(
       counted(outbound.name, "sent");
       return done(message, { attempt: message.attempt, reply: replyText(outcome.reply) });
     case "rejected": {
-      const reason = `rejected: ${outcome.reason}`;
+      const reason = `rejected: ${withoutWordsOf(message.body, outcome.reason)}`;
       throw outcome.retry ? new Later(reason, outcome.retryAfterMs) : new Hopeless(reason);
     }
     case "unreached":

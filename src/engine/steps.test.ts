@@ -7,7 +7,7 @@ import { send } from "./send.js";
 import { SharedState } from "./shared-state.js";
 import { Hopeless, handle, route, type StepParts } from "./steps.js";
 
-const body = "MSH|^~\\&|HIS|W|HF|HUB|20260131||ADT^A01|1|P|2.5\rPID|1||77\r";
+const body = "MSH|^~\\&|HIS|W|HF|HUB|20260131||ADT^A01|1|P|2.5\rPID|1||77||Miller\r";
 const mllp = { kind: "mllp", host: "127.0.0.1", port: 2_575 } as const;
 
 function messageOf(stage: string, lane: string, headers: Readonly<Record<string, string>> = {}): Message {
@@ -127,11 +127,11 @@ describe("a handler", () => {
       state: ["seen"],
       handle: (_, { state }) => {
         state("seen").set("a", 1);
-        throw new TypeError("no ward");
+        throw new TypeError("no ward for Miller");
       },
     });
     const parts = partsOf([handler]);
-    const failure = { retry: false, message: 'handler "to-lab" failed at adt.ts:3:5: no ward' };
+    const failure = { retry: false, message: 'handler "to-lab" failed at adt.ts:3:5: no ward for [...]' };
     expect(() => handle(message, parts)).toThrow(expect.objectContaining(failure));
     expect(parts.state.draft(["seen"]).namespace("seen").get("a")).toBeUndefined();
   });
@@ -226,6 +226,7 @@ describe("a message that an earlier leader may have gone down with", () => {
       handle(messageOf("routed", "adt-in/to-lab"), {
         ...partsOf([inbound, outbound, handler]),
         isDoubtful: () => true,
+        doubtfulMs: 10_000,
       });
     expect(run(wrong)).toThrow('handler "to-lab" failed at adt.ts:3:5: no bed');
     expect(run(fine)().produced).toHaveLength(1);

@@ -11,6 +11,7 @@ import { NotYet, type ReferenceSets } from "./reference-sets.js";
 import { carried, SeenMessage } from "./seen-message.js";
 import type { Send } from "./send.js";
 import type { SharedState } from "./shared-state.js";
+import { withoutWordsOf } from "./without-words.js";
 
 /** What routers and handlers are run with. Asked for at each message: a reload changes it between two of them. */
 export interface StepParts {
@@ -114,7 +115,7 @@ function run<Result>(who: string, message: Message, parts: StepParts, work: () =
     if (isOverdue(error)) throw overdue(who, message, doubtfulMs);
     const place = placeOf(error);
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Hopeless(`${who} failed${place === null ? "" : ` at ${place}`}: ${reason}`);
+    throw new Hopeless(`${who} failed${place === null ? "" : ` at ${place}`}: ${withoutWordsOf(message.body, reason)}`);
   }
 }
 

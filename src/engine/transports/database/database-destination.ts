@@ -44,7 +44,9 @@ export class DatabaseDestination implements Destination {
     const progress: Progress = { isCommitting: false };
     const outcome = await Promise.race([this.deliver(delivery, guard, either, progress), calledOff(either, progress)]);
     if (outcome.kind === "delivered") this.standing.become("connected");
-    else this.standing.become(outcome.kind === "rejected" ? "connected" : "failed", outcome.reason);
+    else if (outcome.kind !== "rejected") this.standing.become("failed", outcome.reason);
+    // What the database says of a message may quote it: that is told of the message, and not of the connection.
+    else this.standing.become("connected", "it refused the last message");
     return outcome;
   }
 

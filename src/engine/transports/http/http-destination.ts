@@ -91,7 +91,8 @@ export class HttpDestination implements Destination {
 
   private judged(end: Exclude<ExchangeEnd, { kind: "answered" }> | DeliveryOutcome): DeliveryOutcome {
     if (end.kind === "delivered" || end.kind === "rejected") {
-      this.standing.become("connected", end.kind === "delivered" ? null : end.reason);
+      // What the other side says of a message is that message's; the connection has its verdict.
+      this.standing.become("connected", end.kind === "delivered" ? null : verdictAlone(end.reason));
       return end;
     }
     this.standing.become("failed", end.reason);
@@ -117,6 +118,8 @@ export class HttpDestination implements Destination {
     return { headers, agent, open: (options) => httpsRequest(url, { ...options, method, agent }) };
   }
 }
+
+const verdictAlone = (reason: string): string => reason.split(": ", 1)[0] ?? "";
 
 /** Keys are texts of any kind, and headers are not: what does not fit is escaped as in a URL. */
 function headerValue(key: string): string {

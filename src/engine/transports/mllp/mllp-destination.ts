@@ -61,7 +61,8 @@ export function createMllpDestination(parts: MllpDestinationParts): FramedDestin
     if (ack.kind === "malformed" || ack.controlId !== last?.controlId) return false;
     last = { ...last, owed: false };
     if (ack.verdict !== "accepted") {
-      const told = { code: ack.code, control_id: ack.controlId, reason: ack.text };
+      // Its text may name the patient.
+      const told = { code: ack.code, control_id: ack.controlId };
       log.warn(told, "a message that was delivered was refused by the application behind it");
     }
     return true;
