@@ -9,7 +9,7 @@ import { ErrorNote, Freshness } from "../parts/notes.js";
 import { Pager } from "../parts/pager.js";
 import { PageHead, Panel } from "../parts/panel.js";
 import { Table } from "../parts/table.js";
-import { Tile, Tiles } from "../parts/tiles.js";
+import { Tile } from "../parts/tile.js";
 import { Ago, Until } from "../parts/when.js";
 import { formatCount, formatDuration } from "../time/format.js";
 import { JobDetail } from "./job.js";
@@ -79,16 +79,24 @@ function Waiting({ scale }: { readonly scale: Scale | undefined }) {
   if (scale === undefined) return null;
   const { queue_depth: depth, oldest_seconds: oldest, desired_workers: wanted, value } = scale;
   return (
-    <Tiles>
-      <Tile title="Queued" value={formatCount(depth)} says="those that wait for their time, too" />
-      <Tile title="Under way" value={formatCount(value - depth)} says="leased by an agent" />
+    <div class="tiles">
+      <Tile title="Queued" href={hrefTo("/jobs", [], { state: "queued" })} value={formatCount(depth)}>
+        those that wait for their time, too
+      </Tile>
+      <Tile title="Under way" href={hrefTo("/jobs", [], { state: "leased" })} value={formatCount(value - depth)}>
+        leased by an agent
+      </Tile>
       <Tile
         title="Oldest"
+        href={hrefTo("/jobs", [], { state: "queued" })}
         value={oldest === 0 ? "–" : formatDuration(oldest * 1000)}
-        says="ready, and taken by nobody"
-      />
-      <Tile title="Agents that would do" value={formatCount(wanted)} says="for all of it, as an autoscaler is told" />
-    </Tiles>
+      >
+        ready, and taken by nobody
+      </Tile>
+      <Tile title="Agents that would do" href={hrefTo("/agents")} value={formatCount(wanted)}>
+        as an autoscaler is told
+      </Tile>
+    </div>
   );
 }
 

@@ -6,7 +6,7 @@ import { getRawBody, type RawBody } from "../api/raw-body.js";
 import { BodyView } from "../parts/body-view.js";
 import { ErrorNote } from "../parts/notes.js";
 import { Panel } from "../parts/panel.js";
-import { Tabs } from "../parts/tabs.js";
+import { Segments } from "../parts/segments.js";
 import { charsetOf, decode } from "../text/body-decoding.js";
 import { visible } from "../text/visible.js";
 
@@ -71,7 +71,8 @@ interface VersionsProps {
 
 /** A message may go to many. */
 function Versions({ versions, chosen, onChoose }: VersionsProps) {
-  if (versions.length < 5) return <Tabs label="Which version" tabs={versions} chosen={chosen} onChoose={onChoose} />;
+  if (versions.length < 5)
+    return <Segments label="Which version" options={versions} chosen={chosen} onChoose={onChoose} />;
   return (
     <select aria-label="Which version" value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
       {versions.map(([version, shown]) => (

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Stage } from "../api/queue-answers.js";
+import { DepthLine } from "../charts/depth-line.js";
 import { hrefTo } from "../layout/route.js";
-import { Spark } from "../parts/spark.js";
 import { formatCount, formatDuration } from "../time/format.js";
 
 const mostPoints = 60;
@@ -57,7 +57,7 @@ function StageCard({ stage }: { readonly stage: Stage }) {
         <span class="flow-stage">{stage.stage}</span>
         <span class="flow-depth">{formatCount(depth)}</span>
       </a>
-      <Spark values={past} label={`Depth of ${stage.stage}, the last ${past.length} readings`} />
+      <DepthLine values={past} label={`Depth of ${stage.stage}, the last ${past.length} readings`} />
       <span class="flow-says">
         {formatCount(lanes)} {lanes === 1 ? "lane" : "lanes"}
         {oldest === null ? "" : ` · oldest ${formatDuration(oldest * 1000)}`}

@@ -11,7 +11,7 @@ import { ErrorNote, Freshness } from "../parts/notes.js";
 import { Pager } from "../parts/pager.js";
 import { PageHead, Panel } from "../parts/panel.js";
 import { Table } from "../parts/table.js";
-import { Tile, Tiles } from "../parts/tiles.js";
+import { Tile } from "../parts/tile.js";
 import { Duration } from "../parts/when.js";
 import { visible } from "../text/visible.js";
 import { formatCount, formatDuration } from "../time/format.js";
@@ -67,30 +67,30 @@ function Totals({ stages }: { readonly stages: readonly Stage[] | undefined }) {
   const oldest = Math.max(0, ...stages.map((stage) => stage.oldest_seconds ?? 0));
   const [blocked, paused] = [sum((stage) => stage.blocked), sum((stage) => stage.paused)];
   return (
-    <Tiles>
-      <Tile
-        title="Messages waiting"
-        value={formatCount(sum((stage) => stage.depth))}
-        says={`in ${formatCount(sum((stage) => stage.lanes))} lanes`}
-      />
-      <Tile
-        title="Oldest"
-        value={oldest === 0 ? "–" : formatDuration(oldest * 1000)}
-        says="since it came to its lane"
-      />
+    <div class="tiles">
+      <Tile title="Messages waiting" href={hrefTo("/queue")} value={formatCount(sum((stage) => stage.depth))}>
+        in {formatCount(sum((stage) => stage.lanes))} lanes
+      </Tile>
+      <Tile title="Oldest" href={hrefTo("/queue")} value={oldest === 0 ? "–" : formatDuration(oldest * 1000)}>
+        since it came to its lane
+      </Tile>
       <Tile
         title="Blocked lanes"
+        href={hrefTo("/queue", [], { state: "blocked" })}
         value={formatCount(blocked)}
-        says="held by their head"
-        {...(blocked > 0 ? { tone: "bad" } : {})}
-      />
+        tone={blocked > 0 ? "bad" : "quiet"}
+      >
+        held by their head
+      </Tile>
       <Tile
         title="Paused lanes"
+        href={hrefTo("/queue", [], { state: "paused" })}
         value={formatCount(paused)}
-        says="by an operator"
-        {...(paused > 0 ? { tone: "warn" } : {})}
-      />
-    </Tiles>
+        tone={paused > 0 ? "warn" : "quiet"}
+      >
+        by an operator
+      </Tile>
+    </div>
   );
 }
 

@@ -7,7 +7,7 @@ import { type Hl7Segment, hl7SegmentsOf } from "../text/hl7-fields.js";
 import { formatBytes, formatCount } from "../time/format.js";
 import { Name } from "./name.js";
 import { ScrollArea } from "./scroll-area.js";
-import { Tabs } from "./tabs.js";
+import { Segments } from "./segments.js";
 
 type Mode = "text" | "fields" | "bytes";
 
@@ -42,7 +42,7 @@ export function BodyView({ body, download, fileName = "", known }: BodyViewProps
   return (
     <div class="body">
       <div class="body-head">
-        <Tabs label="How to show it" tabs={tabs} chosen={mode} onChoose={setMode} />
+        <Segments label="How to show it" options={tabs} chosen={mode} onChoose={setMode} />
         <span class="muted">{says.join(" · ")}</span>
         <a class="button" href={download} download={fileName}>
           Download

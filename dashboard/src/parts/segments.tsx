@@ -1,12 +1,12 @@
-interface SegmentsProps {
+interface SegmentsProps<Value extends string> {
   readonly label: string;
-  readonly options: readonly (readonly [value: string, shown: string])[];
-  readonly chosen: string;
-  readonly onChoose: (value: string) => void;
+  readonly options: readonly (readonly [value: Value, shown: string])[];
+  readonly chosen: Value;
+  readonly onChoose: (value: Value) => void;
 }
 
 /** A few choices side by side, one of them taken. */
-export function Segments({ label, options, chosen, onChoose }: SegmentsProps) {
+export function Segments<Value extends string>({ label, options, chosen, onChoose }: SegmentsProps<Value>) {
   return (
     <fieldset class="segments">
       <legend class="visually-hidden">{label}</legend>

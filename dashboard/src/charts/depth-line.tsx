@@ -1,4 +1,4 @@
-interface SparkProps {
+interface DepthLineProps {
   readonly values: readonly number[];
   /** Said to those who cannot see it. */
   readonly label: string;
@@ -7,8 +7,8 @@ interface SparkProps {
 const width = 120;
 const height = 28;
 
-/** How a figure went, without axes: from zero to its highest. */
-export function Spark({ values, label }: SparkProps) {
+/** How deep something was, without axes: from zero to its deepest. */
+export function DepthLine({ values, label }: DepthLineProps) {
   const highest = Math.max(1, ...values);
   const step = width / Math.max(1, values.length - 1);
   const points = values.map((value, index) => {
@@ -17,7 +17,7 @@ export function Spark({ values, label }: SparkProps) {
   });
   const line = points.length === 1 ? [...points, `${width},${points[0]?.split(",")[1] ?? height}`] : points;
   return (
-    <svg class="spark" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={label}>
+    <svg class="depth-line" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={label}>
       <polygon points={`0,${height} ${line.join(" ")} ${width},${height}`} />
       <polyline points={line.join(" ")} />
     </svg>
