@@ -1,4 +1,8 @@
 import { Agents } from "./agents.js";
+import { Alerts } from "./alerts.js";
+import { Audit } from "./audit.js";
+import { Config } from "./config.js";
+import { Connections } from "./connections.js";
 import { Crons } from "./crons.js";
 import { DeadLetters } from "./dead-letters.js";
 import { Events } from "./events.js";
@@ -9,6 +13,7 @@ import { Nodes } from "./nodes.js";
 import { Overview } from "./overview.js";
 import type { Page } from "./page.js";
 import { Queue } from "./queue.js";
+import { Tokens } from "./tokens.js";
 
 /** Every page, in the order of the menu. */
 export const pages: readonly Page[] = [
@@ -43,6 +48,14 @@ export const pages: readonly Page[] = [
     icon: "events",
     permission: "monitoring:read",
     component: Events,
+  },
+  {
+    path: "/alerts",
+    title: "Alerts",
+    group: "Cluster",
+    icon: "alerts",
+    permission: "monitoring:read",
+    component: Alerts,
   },
   {
     path: "/queue",
@@ -91,5 +104,37 @@ export const pages: readonly Page[] = [
     icon: "messages",
     permission: "monitoring:read",
     component: Messages,
+  },
+  {
+    path: "/connections",
+    title: "Connections",
+    group: "Messages",
+    icon: "connections",
+    permission: "monitoring:read",
+    component: Connections,
+  },
+  {
+    path: "/config",
+    title: "Configuration",
+    group: "Messages",
+    icon: "config",
+    permission: "monitoring:read",
+    component: Config,
+  },
+  {
+    path: "/audit",
+    title: "Audit",
+    group: "Administration",
+    icon: "audit",
+    permission: "audit:read",
+    component: Audit,
+  },
+  {
+    path: "/tokens",
+    title: "Tokens",
+    group: "Administration",
+    icon: "tokens",
+    permission: "tokens",
+    component: Tokens,
   },
 ];

@@ -1,0 +1,102 @@
+import type { Connection } from "../api/message-answers.js";
+import { usePaged } from "../api/paged.js";
+import { hrefTo } from "../layout/route.js";
+import { Badge, type Tone } from "../parts/badge.js";
+import { Name } from "../parts/name.js";
+import { ErrorNote, Freshness, Note } from "../parts/notes.js";
+import { Pager } from "../parts/pager.js";
+import { PageHead, Panel } from "../parts/panel.js";
+import { type Column, Table } from "../parts/table.js";
+import { Ago, Since } from "../parts/when.js";
+import { formatCount } from "../time/format.js";
+import { ConnectionActions } from "./connection-actions.js";
+
+const tones: Readonly<Record<Connection["state"], Tone>> = {
+  running: "good",
+  starting: "info",
+  stopped: "warn",
+  failed: "bad",
+};
+
+export function Connections() {
+  const connections = usePaged<Connection>("/connections", { limit: 1000 });
+  const { items } = connections;
+  const told = items?.find(({ told_at: at }) => at !== null)?.told_at ?? null;
+  const of = (direction: Connection["direction"]) => items?.filter((one) => one.direction === direction);
+  return (
+    <>
+      <PageHead title="Connections" says="Where messages come in, and where they go out." />
+      <ErrorNote error={connections.error} />
+      {told === null ? null : (
+        <Note>
+          The leader of the engine is another node; this is what it told <Ago at={told} />.
+        </Note>
+      )}
+      <Panel title="Inbound" aside={<Freshness reading={connections} />} flush>
+        <Direction rows={of("inbound")} caption="Where messages come in" onDone={connections.again} />
+      </Panel>
+      <Panel title="Outbound" flush>
+        <Direction rows={of("outbound")} caption="Where messages go out" onDone={connections.again} />
+      </Panel>
+      <Pager paged={connections} />
+    </>
+  );
+}
+
+interface DirectionProps {
+  readonly rows: readonly Connection[] | undefined;
+  readonly caption: string;
+  readonly onDone: () => void;
+}
+
+function Direction({ rows, caption, onDone }: DirectionProps) {
+  const isInbound = rows?.[0]?.direction === "inbound";
+  const columns: Column<Connection>[] = [
+    { title: "Connection", wide: true, cell: (one) => <ConnectionName connection={one} /> },
+    { title: "State", cell: ({ state }) => <Badge tone={tones[state]}>{state}</Badge> },
+    { title: "For", align: "end", cell: ({ since }) => <Since at={since} /> },
+    { title: "Open", align: "end", cell: ({ connections }) => formatCount(connections) },
+    { title: isInbound ? "To be handled" : "To be sent", align: "end", cell: ({ waiting }) => formatCount(waiting) },
+    { title: "Errors", align: "end", cell: (one) => <Errors connection={one} /> },
+    { title: "Actions", bare: true, cell: (one) => <ConnectionActions connection={one} onDone={onDone} /> },
+  ];
+  return (
+    <Table
+      caption={caption}
+      rows={rows}
+      rowKey={({ name }) => name}
+      empty="None"
+      emptySays="The engine's graph is a folder of modules: see holdfast serve --config."
+      columns={columns.filter(({ title }) => title !== "Errors" || isInbound)}
+    />
+  );
+}
+
+function ConnectionName({ connection: { name, transport, reason, direction } }: { readonly connection: Connection }) {
+  return (
+    <>
+      {direction === "inbound" ? (
+        <a href={hrefTo("/messages", [], { connection: name })} title="Its messages">
+          <Name of={name} />
+        </a>
+      ) : (
+        <Name of={name} />
+      )}
+      <span class="faint"> {transport}</span>
+      {reason === null ? null : (
+        <div class="row-error">
+          <Name of={reason} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Errors({ connection: { name, errors } }: { readonly connection: Connection }) {
+  if (errors === null || errors === 0) return <span class="faint">{errors ?? "–"}</span>;
+  return (
+    <a class="num" href={hrefTo("/messages", [], { connection: name, status: "error" })}>
+      {formatCount(errors)}
+    </a>
+  );
+}

@@ -1,0 +1,45 @@
+import { useId, useRef, useState } from "preact/hooks";
+import type { CreatedToken } from "../api/access-answers.js";
+import { Dialog } from "../parts/dialog.js";
+import { visible } from "../text/visible.js";
+
+/** The one time that a secret is seen. It is held by this dialog alone, and is gone with it. */
+export function TokenSecret({ created, onClose }: { readonly created: CreatedToken; readonly onClose: () => void }) {
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  const [copied, setCopied] = useState(false);
+  const copy = (): void => {
+    field.current?.select();
+    navigator.clipboard?.writeText(created.secret).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    );
+  };
+  return (
+    <Dialog title={`Token ${visible(created.token.name)}`} onClose={onClose}>
+      <div class="dialog-says">
+        <p>This is its secret. It is shown now and never again: take it to where it is needed.</p>
+        <div class="field">
+          <label for={id}>Secret</label>
+          <input
+            id={id}
+            ref={field}
+            class="mono"
+            readOnly
+            value={created.secret}
+            onFocus={({ currentTarget }) => currentTarget.select()}
+          />
+        </div>
+        <p role="status">{copied ? "It is in the clipboard." : ""}</p>
+      </div>
+      <div class="dialog-buttons">
+        <button type="button" class="button" onClick={copy}>
+          Copy
+        </button>
+        <button type="button" class="button button-primary" onClick={onClose}>
+          I have it
+        </button>
+      </div>
+    </Dialog>
+  );
+}
