@@ -34,8 +34,8 @@ export function AlertCard({ alert, onDone }: AlertCardProps) {
           <Name of={summary} />
         </p>
       )}
-      <p class="faint">
-        <Name of={condition} mono /> is <strong>{value === null ? "no number" : shownValue(value)}</strong>
+      <p class="muted">
+        <strong>{value === null ? "no number" : shownValue(value)}</strong> by <Name of={condition} mono />
       </p>
       {shown.length === 0 ? null : (
         <ul class="chips" aria-label="Labels">

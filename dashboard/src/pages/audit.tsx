@@ -23,12 +23,7 @@ export function Audit() {
           columns={[
             { title: "At", cell: ({ at }) => <Time at={at} /> },
             { title: "Who", cell: ({ actor }) => <Name of={actor} /> },
-            { title: "Did", cell: ({ action }) => <Name of={action} mono /> },
-            {
-              title: "To",
-              wide: true,
-              cell: ({ target }) => (target === null ? <span class="faint">–</span> : <Name of={target} />),
-            },
+            { title: "Did", wide: true, cell: (line) => <Deed line={line} /> },
             { title: "Outcome", cell: ({ outcome }) => <Badge tone={toneOf(outcome)}>{outcome}</Badge> },
             { title: "From", cell: ({ address }) => <span class="muted num">{address ?? "–"}</span> },
             { title: "Node", cell: ({ node_id: id }) => <span class="muted">{id ?? "–"}</span> },
@@ -36,6 +31,19 @@ export function Audit() {
         />
       </Panel>
       <Pager paged={lines} />
+    </>
+  );
+}
+
+function Deed({ line: { action, target } }: { readonly line: AuditLine }) {
+  return (
+    <>
+      <Name of={action} mono />
+      {target === null ? null : (
+        <div class="muted">
+          <Name of={target} />
+        </div>
+      )}
     </>
   );
 }
