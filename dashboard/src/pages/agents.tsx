@@ -43,7 +43,7 @@ export function Agents() {
           ]}
         />
       </Panel>
-      <Pager paged={agents} />
+      <Pager paged={agents} byName />
     </>
   );
 }

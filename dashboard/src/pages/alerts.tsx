@@ -41,7 +41,7 @@ export function Alerts() {
           ))}
         </Panel>
       )}
-      <Pager paged={alerts} />
+      <Pager paged={alerts} byName />
       <Panel title="Rules" flush>
         <Rules rules={rules.data?.items} />
       </Panel>

@@ -38,7 +38,7 @@ export function Connections() {
       <Panel title="Outbound" flush>
         <Direction rows={of("outbound")} caption="Where messages go out" onDone={connections.again} />
       </Panel>
-      <Pager paged={connections} />
+      <Pager paged={connections} byName />
     </>
   );
 }

@@ -39,7 +39,7 @@ function CronList() {
           ]}
         />
       </Panel>
-      <Pager paged={crons} />
+      <Pager paged={crons} byName />
     </>
   );
 }

@@ -10,6 +10,12 @@ const pasts = new Map<string, number[]>();
 
 const keyOf = ({ queue, stage }: Stage): string => `${queue}/${stage}`;
 
+/** The queue of the message engine, whose stages follow each other; of others that is not known. */
+const engine = "engine";
+const engineStages = ["ingress", "routed", "outbound"];
+
+const orderOf = ({ queue, stage }: Stage): number => (queue === engine ? engineStages.indexOf(stage) : 0);
+
 /** The stages of each queue in a row, with their depth as it was since one began to look. */
 export function StageFlow({
   stages,
@@ -32,11 +38,12 @@ export function StageFlow({
   return (
     <>
       {queues.map((queue) => (
-        <section key={queue} class="flow" aria-label={`Queue ${queue}`}>
+        <section key={queue} class={queue === engine ? "flow flow-on" : "flow"} aria-label={`Queue ${queue}`}>
           <h2>{queue}</h2>
           <ol>
             {stages
               .filter((stage) => stage.queue === queue)
+              .toSorted((one, other) => orderOf(one) - orderOf(other))
               .map((stage) => (
                 <StageCard key={keyOf(stage)} stage={stage} />
               ))}

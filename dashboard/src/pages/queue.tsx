@@ -56,7 +56,7 @@ export function Queue() {
       <Panel title="Lanes" aside={<Freshness reading={lanes} />} flush>
         <Lanes lanes={lanes.items} onChange={lanes.again} />
       </Panel>
-      <Pager paged={lanes} />
+      <Pager paged={lanes} byName />
     </>
   );
 }
@@ -98,7 +98,7 @@ function Lanes({ lanes, onChange }: { readonly lanes: readonly Lane[] | undefine
   return (
     <Table
       caption="Lanes"
-      rows={lanes}
+      rows={lanes?.toSorted(worstFirst)}
       rowKey={({ id }) => id}
       empty="No lane is like that"
       emptySays="A lane is there from its first message on."
@@ -116,6 +116,12 @@ function Lanes({ lanes, onChange }: { readonly lanes: readonly Lane[] | undefine
       ]}
     />
   );
+}
+
+/** Of a page: what is held up, then what is deep. */
+function worstFirst(one: Lane, other: Lane): number {
+  const held = (lane: Lane): number => (lane.blocked ? 2 : lane.paused || lane.attempts > 0 ? 1 : 0);
+  return held(other) - held(one) || other.depth - one.depth || Number(one.id) - Number(other.id);
 }
 
 function LaneName({ lane }: { readonly lane: Lane }) {
