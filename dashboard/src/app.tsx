@@ -3,6 +3,7 @@ import { type ApiError, asApiError } from "./api/api-error.js";
 import { refusals } from "./api/client.js";
 import { lookAtSession, useSession } from "./api/session.js";
 import { useStore } from "./api/store.js";
+import { FreshToken } from "./layout/fresh-token.js";
 import { Shell } from "./layout/shell.js";
 import { SignIn } from "./layout/sign-in.js";
 import { followCluster } from "./live/live-stream.js";
@@ -38,6 +39,7 @@ export function App() {
   return (
     <>
       {session === undefined ? <Waiting error={error} /> : inside ? <Shell /> : <SignIn />}
+      <FreshToken />
       <Toasts />
     </>
   );

@@ -1,7 +1,10 @@
 import { useId, useState } from "preact/hooks";
 import { type AccessRole, accessRoles, type CreatedToken, type Grant, grantable } from "../api/access-answers.js";
 import { act } from "../api/client.js";
+import { signIn, useSession } from "../api/session.js";
+import { showFreshToken } from "../layout/fresh-token.js";
 import { Confirm } from "../parts/action.js";
+import { Note } from "../parts/notes.js";
 
 const allows: Readonly<Record<AccessRole, string>> = {
   viewer: "Sees the cluster, and changes nothing.",
@@ -24,19 +27,23 @@ const lifetimes = [
 ] as const;
 
 interface NewTokenProps {
-  readonly onCreated: (created: CreatedToken) => void;
+  readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-export function NewToken({ onCreated, onClose }: NewTokenProps) {
+export function NewToken({ onDone, onClose }: NewTokenProps) {
+  const isFirst = useSession()?.open === true;
   const [name, setName] = useState("");
-  const [role, setRole] = useState<AccessRole>("viewer");
+  const [role, setRole] = useState<AccessRole>(isFirst ? "admin" : "viewer");
   const [grants, setGrants] = useState<readonly Grant[]>([]);
   const [lifetime, setLifetime] = useState("");
   const run = async (): Promise<string> => {
     const ends = lifetime === "" ? {} : { expires_in_seconds: Number(lifetime) };
     const created = await act<CreatedToken>("POST", "/tokens", { name: name.trim(), role, grants, ...ends });
-    onCreated(created);
+    showFreshToken(created);
+    // The door that was open is shut by now: whoever made the first token goes on by it.
+    if (isFirst) await signIn(created.secret);
+    onDone();
     return `Token ${name.trim()} is created.`;
   };
   const grant = (one: Grant, isGranted: boolean): void =>
@@ -50,6 +57,12 @@ export function NewToken({ onCreated, onClose }: NewTokenProps) {
       onClose={onClose}
       says={
         <>
+          {isFirst ? (
+            <Note>
+              This is the first token. From now on nobody gets in without one, and this page goes on under it: only an
+              admin can create others here.
+            </Note>
+          ) : null}
           <NameField name={name} role={role} onInput={setName} />
           <Choice
             label="Role"

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { CreatedToken, Token } from "../api/access-answers.js";
+import type { Token } from "../api/access-answers.js";
 import { act } from "../api/client.js";
 import { usePaged } from "../api/paged.js";
 import { Action } from "../parts/action.js";
@@ -13,12 +13,10 @@ import { Ago, Until } from "../parts/when.js";
 import { visible } from "../text/visible.js";
 import { useServerNow } from "../time/clock.js";
 import { NewToken } from "./new-token.js";
-import { TokenSecret } from "./token-secret.js";
 
 export function Tokens() {
   const tokens = usePaged<Token>("/tokens");
   const [asking, setAsking] = useState(false);
-  const [created, setCreated] = useState<CreatedToken>();
   const now = useServerNow(10_000) / 1000;
   return (
     <>
@@ -27,16 +25,7 @@ export function Tokens() {
           Create a token…
         </button>
       </PageHead>
-      {asking ? (
-        <NewToken
-          onCreated={(token) => {
-            setCreated(token);
-            tokens.again();
-          }}
-          onClose={() => setAsking(false)}
-        />
-      ) : null}
-      {created === undefined ? null : <TokenSecret created={created} onClose={() => setCreated(undefined)} />}
+      {asking ? <NewToken onDone={tokens.again} onClose={() => setAsking(false)} /> : null}
       <ErrorNote error={tokens.error} />
       <Panel title="Newest first" aside={<Freshness reading={tokens} />} flush>
         <Table

@@ -1,10 +1,23 @@
 import { useId, useRef, useState } from "preact/hooks";
 import type { CreatedToken } from "../api/access-answers.js";
+import { createStore, useStore } from "../api/store.js";
 import { Dialog } from "../parts/dialog.js";
 import { visible } from "../text/visible.js";
 
-/** The one time that a secret is seen. It is held by this dialog alone, and is gone with it. */
-export function TokenSecret({ created, onClose }: { readonly created: CreatedToken; readonly onClose: () => void }) {
+/** A token that was just created: shown over whatever page there is, since the first one shuts the door on the page itself. */
+const fresh = createStore<CreatedToken | undefined>(undefined);
+
+export function showFreshToken(created: CreatedToken): void {
+  fresh.set(created);
+}
+
+export function FreshToken() {
+  const created = useStore(fresh);
+  return created === undefined ? null : <TokenSecret created={created} onClose={() => fresh.set(undefined)} />;
+}
+
+/** The one time that a secret is seen. It is held until this dialog is closed, and is gone then. */
+function TokenSecret({ created, onClose }: { readonly created: CreatedToken; readonly onClose: () => void }) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   const [copied, setCopied] = useState(false);
