@@ -22,6 +22,7 @@ export const slowTests = [
   "test/integration/functions.test.ts",
   "test/integration/grants-nodes.test.ts",
   "test/integration/pooler.test.ts",
+  "test/integration/promtool-random.test.ts",
   "test/integration/spared-sessions.test.ts",
   "test/integration/upkeep.test.ts",
   "test/integration/vacuum-horizon.test.ts",

@@ -45,8 +45,6 @@ class Evaluator {
     switch (expression.kind) {
       case "number":
         return scalar(expression.value);
-      case "parens":
-        return this.value(expression.of);
       case "selector":
         return vector(this.samples.at(expression.selector, this.atMs));
       case "negation":
@@ -157,8 +155,7 @@ class Evaluator {
     }
   }
 
-  private overTime(name: RangeFunction, argument: Expression | undefined): Vector {
-    const range = unwrapped(argument);
+  private overTime(name: RangeFunction, range: Expression | undefined): Vector {
     invariant(range?.kind === "range", "a range was promised");
     const untilMs = this.atMs - range.selector.offsetMs;
     const stretches = this.samples.over(range.selector, range.rangeMs, this.atMs);
@@ -172,10 +169,6 @@ class Evaluator {
 }
 
 type ElementFunction = "abs" | "ceil" | "floor" | "round" | "clamp_min" | "clamp_max";
-
-function unwrapped(expression: Expression | undefined): Expression | undefined {
-  return expression?.kind === "parens" ? unwrapped(expression.of) : expression;
-}
 
 function numberIn(value: Value): number {
   invariant(value.kind === "scalar", "a scalar was promised");

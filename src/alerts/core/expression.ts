@@ -6,7 +6,6 @@ import type { Regex } from "./regex.js";
  */
 export type Expression =
   | { readonly kind: "number"; readonly value: number }
-  | { readonly kind: "parens"; readonly of: Expression }
   | { readonly kind: "selector"; readonly selector: Selector }
   | { readonly kind: "range"; readonly selector: Selector; readonly rangeMs: number }
   | { readonly kind: "negation"; readonly of: Expression }

@@ -20,7 +20,6 @@ export function selectorsOf(expression: Expression): readonly NeededSeries[] {
       return needed(expression.selector, lookbackMs);
     case "range":
       return needed(expression.selector, expression.rangeMs);
-    case "parens":
     case "negation":
     case "aggregation":
       return selectorsOf(expression.of);

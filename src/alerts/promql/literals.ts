@@ -17,12 +17,11 @@ export function readDuration(text: string, at: number): number {
   return parts.reduce((sum, [, count = "", unit = ""]) => sum + Number(count) * (units[unit] ?? 0), 0);
 }
 
-/** A number as Prometheus has always taken it: without `_`, and not a duration. */
+/** A number as Prometheus has always taken it: without `_`, and not a duration. A sign before it is not part of it. */
 export function readNumber(text: string, at: number): number {
-  const [, sign = "", digits = ""] = /^([+-]?)\s*(.*)$/s.exec(text) ?? [];
-  const value = unsigned(digits);
+  const value = unsigned(text.replace(/^[+-]\s*/, ""));
   if (value === null) throw new Refusal(at, `"${text}" is no number`);
-  return sign === "-" ? -value : value;
+  return value;
 }
 
 function unsigned(digits: string): number | null {

@@ -24,10 +24,10 @@ export function readBinary(source: Source, node: SyntaxNode, left: Typed, right:
   if (isSetOperator(operator) && (left.gives === "scalar" || right.gives === "scalar")) {
     throw new Refusal(at, `${operator} stands between series, and one side is a number`);
   }
-  if (clause !== null && (left.gives === "scalar" || right.gives === "scalar")) {
+  const matching = clause === null ? unmatched : readMatching(source, clause, operator);
+  if (clause !== null && matching.labels.length > 0 && (left.gives === "scalar" || right.gives === "scalar")) {
     throw new Refusal(clause.from, "labels are matched between series, and one side is a number");
   }
-  const matching = clause === null ? unmatched : readMatching(source, clause, operator);
   const expression: Expression = {
     kind: "binary",
     operator,
@@ -36,18 +36,14 @@ export function readBinary(source: Source, node: SyntaxNode, left: Typed, right:
     bool,
     matching,
   };
-  const signed = signOutside(source, left, expression);
-  return { expression: signed, gives: isOfNumbers ? "scalar" : "vector", at: node.from };
+  return { expression, gives: isOfNumbers ? "scalar" : "vector", at: left.at };
 }
 
-/** The grammar takes `-1 ^ 2` for the square of -1; Prometheus, like everybody, for what is left below zero of 1 ^ 2. */
-function signOutside(source: Source, left: Typed, power: Expression): Expression {
-  if (power.kind !== "binary" || power.operator !== "^" || left.expression.kind !== "number") return power;
-  if (source.text.charAt(left.at) !== "-") return power;
-  return { kind: "negation", of: { ...power, left: { kind: "number", value: -left.expression.value } } };
-}
-
-function operatorOf(source: Source, node: SyntaxNode): { readonly operator: BinaryOperator; readonly at: number } {
+/** Which operator it is; the node is that of the whole. */
+export function operatorOf(
+  source: Source,
+  node: SyntaxNode,
+): { readonly operator: BinaryOperator; readonly at: number } {
   let token = node.firstChild?.nextSibling ?? null;
   while (token?.name === "LineComment") token = token.nextSibling;
   const written = token === null ? "" : source.written(token).toLowerCase();

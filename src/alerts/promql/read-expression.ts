@@ -1,11 +1,25 @@
 import type { SyntaxNode } from "@lezer/common";
 import type { Expression, Selector } from "../core/expression.js";
 import { readDuration, readNumber } from "./literals.js";
-import { readBinary } from "./read-binary.js";
+import { type Item, inOrder } from "./operator-order.js";
+import { operatorOf, readBinary } from "./read-binary.js";
 import { readSelector } from "./read-selector.js";
 import { Refusal } from "./refusal.js";
-import { aggregationOperators, functionNames, signatureOf, type ValueKind } from "./signatures.js";
+import {
+  aggregationOperators,
+  functionNames,
+  signatureOf,
+  tightest,
+  tightnessOf,
+  type ValueKind,
+} from "./signatures.js";
 import { operandsOf, Source, type Typed } from "./source.js";
+
+/** Where the reading has got to. */
+interface Cursor {
+  readonly items: readonly Item[];
+  next: number;
+}
 
 /** Rounds are kept for so long. */
 const furthestBackMs = 3_600_000;
@@ -19,6 +33,43 @@ export class ExpressionReader {
   }
 
   read(node: SyntaxNode): Typed {
+    const items = inOrder(node, this.source.text);
+    const cursor = { items, next: 0 };
+    return this.climb(cursor, 0);
+  }
+
+  /** Reads on for as long as operators bind at least so tightly. */
+  private climb(cursor: Cursor, least: number): Typed {
+    let left = this.prefixed(cursor);
+    for (;;) {
+      const item = cursor.items[cursor.next];
+      if (item?.kind !== "operator") return left;
+      const tightness = tightnessOf(operatorOf(this.source, item.node).operator);
+      if (tightness < least) return left;
+      cursor.next += 1;
+      // Powers are taken from the right, everything else from the left.
+      const right = this.climb(cursor, tightness === tightest ? tightness : tightness + 1);
+      left = readBinary(this.source, item.node, left, right);
+    }
+  }
+
+  private prefixed(cursor: Cursor): Typed {
+    const item = cursor.items[cursor.next];
+    cursor.next += 1;
+    if (item?.kind === "sign") return this.signed(item.at, this.climb(cursor, tightest));
+    if (item?.kind !== "operand") throw new Refusal(item?.node.from ?? 0, "something is missing before this");
+    let operand = this.operand(item.node);
+    for (let after = cursor.items[cursor.next]; after?.kind === "suffix"; after = cursor.items[cursor.next]) {
+      if (item.node.name !== "VectorSelector") {
+        throw new Refusal(item.node.from, "only series by name or label can have a range or an offset");
+      }
+      operand = this.suffixed(operand, after.node);
+      cursor.next += 1;
+    }
+    return operand;
+  }
+
+  private operand(node: SyntaxNode): Typed {
     const at = node.from;
     switch (node.name) {
       case "NumberDurationLiteral":
@@ -27,23 +78,14 @@ export class ExpressionReader {
           gives: "scalar",
           at,
         };
-      case "ParenExpr": {
-        const inner = this.read(this.only(node));
-        return { ...inner, expression: { kind: "parens", of: inner.expression }, at };
-      }
+      case "ParenExpr":
+        return { ...this.read(this.only(node)), at };
       case "VectorSelector":
-        return this.selected(node, readSelector(node, this.source.text), null);
-      case "MatrixSelector":
-      case "OffsetExpr":
-        return this.shifted(node);
-      case "UnaryExpr":
-        return this.signed(node);
+        return this.selected(at, readSelector(node, this.source.text), null);
       case "FunctionCall":
         return this.call(node);
       case "AggregateExpr":
         return this.aggregation(node);
-      case "BinaryExpr":
-        return this.binary(node);
       default:
         throw new Refusal(at, refusedNodes[node.name] ?? "conditions may not use this");
     }
@@ -52,8 +94,9 @@ export class ExpressionReader {
   /** What must give this kind. */
   readAs(gives: ValueKind, node: SyntaxNode, where: string): Expression {
     const read = this.read(node);
-    if (read.gives !== gives)
+    if (read.gives !== gives) {
       throw new Refusal(read.at, `${where} takes ${kindNames[gives]}, and this is ${kindNames[read.gives]}`);
+    }
     return read.expression;
   }
 
@@ -63,33 +106,27 @@ export class ExpressionReader {
     return first;
   }
 
-  /** `offset` and `[5m]` belong to the selector right before them. */
-  private shifted(node: SyntaxNode): Typed {
-    const inner = this.only(node);
+  /** `[5m]`, and `offset 5m` after it. */
+  private suffixed({ expression, at }: Typed, node: SyntaxNode): Typed {
     if (node.name === "MatrixSelector") {
-      if (inner.name !== "VectorSelector")
-        throw new Refusal(inner.from, "a range can only be taken of series by name or label");
-      return this.selected(node, readSelector(inner, this.source.text), this.duration(node, "DurationExpr"));
+      if (expression.kind !== "selector" || expression.selector.offsetMs !== 0) {
+        throw new Refusal(at, "a range comes once, right after the name and the labels");
+      }
+      return this.selected(at, expression.selector, this.duration(node, "DurationExpr"));
     }
-    const isSelector = inner.name === "VectorSelector" || inner.name === "MatrixSelector";
-    if (!isSelector) throw new Refusal(inner.from, "only series by name or label can have an offset");
-    const { expression } = this.read(inner);
-    const offsetMs = this.duration(node, "OffsetDurationExpr");
-    if (expression.kind !== "selector" && expression.kind !== "range")
-      throw new Refusal(inner.from, "it has no offset");
-    return this.selected(
-      node,
-      { ...expression.selector, offsetMs },
-      expression.kind === "range" ? expression.rangeMs : null,
-    );
+    if ((expression.kind !== "selector" && expression.kind !== "range") || expression.selector.offsetMs !== 0) {
+      throw new Refusal(at, "an offset comes once");
+    }
+    const selector = { ...expression.selector, offsetMs: this.duration(node, "OffsetDurationExpr") };
+    return this.selected(at, selector, expression.kind === "range" ? expression.rangeMs : null);
   }
 
-  private selected(node: SyntaxNode, selector: Selector, rangeMs: number | null): Typed {
+  private selected(at: number, selector: Selector, rangeMs: number | null): Typed {
     if (selector.offsetMs + (rangeMs ?? 0) > furthestBackMs) {
-      throw new Refusal(node.from, "it reaches further back than the hour that is kept");
+      throw new Refusal(at, "it reaches further back than the hour that is kept");
     }
-    if (rangeMs === null) return { expression: { kind: "selector", selector }, gives: "vector", at: node.from };
-    return { expression: { kind: "range", selector, rangeMs }, gives: "range", at: node.from };
+    if (rangeMs === null) return { expression: { kind: "selector", selector }, gives: "vector", at };
+    return { expression: { kind: "range", selector, rangeMs }, gives: "range", at };
   }
 
   private duration(node: SyntaxNode, name: string): number {
@@ -100,11 +137,10 @@ export class ExpressionReader {
     return durationMs;
   }
 
-  private signed(node: SyntaxNode): Typed {
-    const of = this.read(this.only(node));
+  private signed(at: number, of: Typed): Typed {
     if (of.gives === "range") throw new Refusal(of.at, "a range has no sign");
-    if (this.source.text.charAt(node.from) === "+") return { ...of, at: node.from };
-    return { expression: { kind: "negation", of: of.expression }, gives: of.gives, at: node.from };
+    if (this.source.text.charAt(at) === "+") return { ...of, at };
+    return { expression: { kind: "negation", of: of.expression }, gives: of.gives, at };
   }
 
   private call(node: SyntaxNode): Typed {
@@ -124,12 +160,6 @@ export class ExpressionReader {
     }
     const args = given.map((argument, index) => this.readAs(takes[index] ?? "scalar", argument, name));
     return { expression: { kind: "call", name: known.name, args }, gives, at: node.from };
-  }
-
-  private binary(node: SyntaxNode): Typed {
-    const [left, right] = operandsOf(node);
-    if (left === undefined || right === undefined) throw new Refusal(node.from, "a side is missing");
-    return readBinary(this.source, node, this.read(left), this.read(right));
   }
 
   private aggregation(node: SyntaxNode): Typed {

@@ -50,11 +50,23 @@ const functions: Readonly<Record<FunctionName, Signature>> = {
 
 export const functionNames = Object.keys(functions) as readonly FunctionName[];
 export const aggregationOperators: readonly AggregationOperator[] = ["sum", "avg", "min", "max", "count"];
-export const binaryOperators: readonly BinaryOperator[] = [
-  ...(["+", "-", "*", "/", "%", "^"] as const),
-  ...(["==", "!=", ">", "<", ">=", "<="] as const),
-  ...(["and", "or", "unless"] as const),
+
+/** From what binds least to what binds most. A sign binds like a product. */
+const operatorsByTightness: readonly (readonly BinaryOperator[])[] = [
+  ["or"],
+  ["and", "unless"],
+  ["==", "!=", ">", "<", ">=", "<="],
+  ["+", "-"],
+  ["*", "/", "%"],
+  ["^"],
 ];
+
+export const binaryOperators = operatorsByTightness.flat();
+export const tightest = operatorsByTightness.length - 1;
+
+export function tightnessOf(operator: BinaryOperator): number {
+  return operatorsByTightness.findIndex((operators) => operators.includes(operator));
+}
 
 /** Null where conditions may not use a function of that name. */
 export function signatureOf(name: string): { readonly name: FunctionName; readonly signature: Signature } | null {
