@@ -42,7 +42,7 @@ const rounds: readonly Round[] = Array.from({ length: steps }, (_, step) => ({
 
 const expressions = [
   // What is there, and what is not.
-  ...[
+  [
     "up",
     "nothing",
     '{__name__="up"}',
@@ -53,7 +53,7 @@ const expressions = [
     "late_total",
     "early_total",
   ],
-  ...[
+  [
     'text{word="it\'s \\"so\\" \\\\ ö"}',
     "text{word='it\\'s \"so\" \\\\ \\u00f6'}",
     'text{word=~`it.s "so" .+`}',
@@ -71,7 +71,7 @@ const expressions = [
     'up{node=~"(a|b)?c*"}',
   ],
   // Staleness, offsets, the look back.
-  ...[
+  [
     "up offset 1m",
     "up offset 3m",
     "late_total offset 30s",
@@ -81,7 +81,7 @@ const expressions = [
     "count(up offset 160s)",
   ],
   // Growth, extrapolated.
-  ...["rate", "increase", "irate", "delta", "changes", "resets"].flatMap((name) =>
+  ["rate", "increase", "irate", "delta", "changes", "resets"].flatMap((name) =>
     [
       "req_total[1m]",
       "req_total[5m]",
@@ -97,13 +97,13 @@ const expressions = [
       "bare[1m] offset 3s",
     ].map((of) => `${name}(${of})`),
   ),
-  ...["avg", "min", "max", "sum", "count", "last"].flatMap((name) =>
+  ["avg", "min", "max", "sum", "count", "last"].flatMap((name) =>
     ["req_total[1m]", "odd[1m]", "flapping[30s]", "early_total[6m]", '{__name__=~"up|zero"}[1m]'].map(
       (of) => `${name}_over_time(${of})`,
     ),
   ),
   // Groups.
-  ...["sum", "avg", "min", "max", "count"].flatMap((name) =>
+  ["sum", "avg", "min", "max", "count"].flatMap((name) =>
     [
       "(req_total)",
       " by (node) (req_total)",
@@ -117,7 +117,7 @@ const expressions = [
     ].map((of) => `${name}${of}`),
   ),
   // Numbers.
-  ...[
+  [
     "1 + 2 * 3 ^ 2 ^ 0.5",
     "-1 ^ 2",
     "(-1) ^ 2",
@@ -154,7 +154,7 @@ const expressions = [
     "-time()",
   ],
   // Numbers and series.
-  ...[
+  [
     "bare + 1",
     "1 - bare",
     "bare > 15",
@@ -176,7 +176,7 @@ const expressions = [
     "bare > bool NaN",
   ],
   // Two sides.
-  ...[
+  [
     "req_total + up",
     "req_total / ignoring (code) group_left () up",
     "req_total / ignoring (code) group_left up",
@@ -224,7 +224,7 @@ const expressions = [
     "sum(up) == 1 or absent(up)",
   ],
   // Functions.
-  ...[
+  [
     "abs(-bare)",
     "ceil(bare)",
     "floor(-bare)",
@@ -244,7 +244,7 @@ const expressions = [
     "clamp_min(bare, scalar(zero))",
     "abs(odd)",
   ],
-  ...[
+  [
     "absent(up)",
     "absent(nothing)",
     'absent(nothing{a="b",c="d"})',
@@ -257,7 +257,7 @@ const expressions = [
     'absent(nothing{a=""})',
     'absent(nothing{a="b"} offset 5m)',
   ],
-  ...[
+  [
     "scalar(bare)",
     "scalar(up)",
     "scalar(nothing)",
@@ -266,7 +266,7 @@ const expressions = [
     "vector(scalar(bare)) + 1",
     "scalar(bare) + bare",
   ],
-  ...["0", "0.25", "0.5", "0.99", "1", "-1", "2", "NaN"].flatMap((quantile) =>
+  ["0", "0.25", "0.5", "0.99", "1", "-1", "2", "NaN"].flatMap((quantile) =>
     [
       "took_bucket",
       "rate(took_bucket[1m])",
@@ -278,7 +278,7 @@ const expressions = [
     ].map((of) => `histogram_quantile(${quantile}, ${of})`),
   ),
   // Upper case, comments, spaces.
-  ...[
+  [
     "SUM(up)",
     "sum BY (node) (up)",
     "up AND zero",
@@ -287,11 +287,11 @@ const expressions = [
     "sum(rate(req_total[1m]))by(node)>0.5",
     "sum (  increase ( req_total [ 5m ] ) ) > 5",
   ],
-];
+].flat();
 
 /** Wrong to Prometheus, and so to us. */
 export const wrongExpressions = [
-  ...[
+  [
     "",
     "up{",
     "up}",
@@ -311,7 +311,7 @@ export const wrongExpressions = [
     "up offset 5",
     "up[5m] + 1",
   ],
-  ...[
+  [
     "1 == 2",
     "1 and up",
     "up and 1",
@@ -334,7 +334,7 @@ export const wrongExpressions = [
     "nosuch(up)",
     "rate(up[5m], 1)",
   ],
-  ...[
+  [
     "{}",
     '{node=""}',
     '{node=~".*"}',
@@ -366,7 +366,7 @@ export const wrongExpressions = [
     "up[5]",
     "up ==bool bool 1",
   ],
-];
+].flat();
 
 const ask = (list: readonly string[], atMs: number): Scene["questions"] =>
   list.map((expression) => ({ expression, atMs }));

@@ -98,9 +98,9 @@ const instant = fc
   .tuple(fc.oneof({ weight: 6, arbitrary: selector }, { weight: 1, arbitrary: byName }), offset)
   .map((parts) => parts.join(""));
 const stretch = fc.tuple(selector, range, offset).map((parts) => parts.join(""));
-const rangeFunction = fc.constantFrom(
-  ...["rate", "increase", "irate", "delta", "changes", "resets"],
-  ...["avg", "min", "max", "sum", "count", "last"].map((name) => `${name}_over_time`),
+const rangeFunction = fc.oneof(
+  fc.constantFrom("rate", "increase", "irate", "delta", "changes", "resets"),
+  fc.constantFrom("avg", "min", "max", "sum", "count", "last").map((name) => `${name}_over_time`),
 );
 const aggregation = fc.constantFrom("sum", "avg", "min", "max", "count");
 const grouping = fc.constantFrom(
@@ -118,15 +118,9 @@ const number = fc.constantFrom("0", "1", "2", "-1", "0.5", "3", "1e3", "Inf", "-
 const arithmetic = fc.constantFrom("+", "-", "*", "/", "^");
 const comparison = fc.constantFrom("==", "!=", ">", "<", ">=", "<=");
 const compared = fc.tuple(comparison, fc.constantFrom("", "", " bool")).map(([operator, bool]) => `${operator}${bool}`);
-const matching = fc.constantFrom(
-  ...["", "", "on (a)", "on ()", "ignoring (b)", "on (a, b)", "ignoring (a, le)"],
-  ...[
-    "on (a) group_left",
-    "on (a) group_right",
-    "ignoring (b) group_left (c)",
-    "on (b) group_left (a)",
-    "on (a) group_right (b)",
-  ],
+const matching = fc.oneof(
+  fc.constantFrom("", "", "on (a)", "on ()", "ignoring (b)", "on (a, b)", "ignoring (a, le)"),
+  fc.constantFrom("on (a) group_left", "on (a) group_right", "ignoring (b) group_left (c)", "on (a) group_right (b)"),
 );
 const setMatching = fc.constantFrom("", "on (a)", "on ()", "ignoring (b)", "on (a, b)");
 
