@@ -23,3 +23,19 @@ function shownNumber(value: number): string {
   if (size >= 1e21 || (size !== 0 && size < 1e-4)) return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
   return String(value);
 }
+
+/** A text in which Prometheus finds nothing to fill in. */
+export function plainTemplate(text: string): string {
+  return text.replaceAll("{{", '{{ "{{" }}');
+}
+
+/** The sentence as a template of Prometheus: our placeholders stay, whatever else looks like one is plain text. */
+export function asTemplate(summary: string): string {
+  let written = "";
+  let from = 0;
+  for (const match of summary.matchAll(placeholder)) {
+    written += plainTemplate(summary.slice(from, match.index)) + match[0];
+    from = match.index + match[0].length;
+  }
+  return written + plainTemplate(summary.slice(from));
+}
