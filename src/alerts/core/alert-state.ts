@@ -3,7 +3,10 @@ import type { Evaluation } from "./evaluate.js";
 import { keyOf, type Labels, labelsOf, withoutName } from "./labels.js";
 import { filledIn } from "./summary.js";
 
-/** One alert: what became of one resulting series of a rule. JSON all through. Times are milliseconds since 1970. */
+/**
+ * One alert: what became of one resulting series of a rule. Times are milliseconds since 1970. JSON all
+ * through, but for a value that is not finite.
+ */
 export interface AlertState {
   /** The dedup key: the same on every node, at any time, for the same rule and labels. */
   readonly id: string;
