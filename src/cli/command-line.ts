@@ -28,9 +28,11 @@ export interface CommandLine {
   readonly cwd: string;
   /** Calls back at each of these signals, instead of ending, until the returned function is called. */
   onSignal(signals: readonly NodeJS.Signals[], listener: (signal: NodeJS.Signals) => void): () => void;
-  /** Calls back when an error got past everybody. */
-  onCrash(listener: (error: unknown) => void): () => void;
+  /** Calls back when an error got past everybody: one that was thrown, or a promise that failed and that nobody waits for. */
+  onCrash(listener: (error: unknown, origin: CrashOrigin) => void): () => void;
 }
+
+export type CrashOrigin = "exception" | "rejection";
 
 /** Thrown by a command that has said all there is to say, and did not succeed. */
 export class Ended extends Error {

@@ -1,4 +1,4 @@
-import type { CommandLine } from "./command-line.js";
+import type { CommandLine, CrashOrigin } from "./command-line.js";
 
 /** Why a process that would run on has to end. */
 export type Ending =
@@ -9,12 +9,17 @@ export interface EndingWatch extends Disposable {
   readonly first: Promise<Ending>;
   /** Another signal while the first is being answered: somebody does not want to wait. */
   readonly second: Promise<NodeJS.Signals>;
+  /** From now on an error for which this is true ends nothing. */
+  spare(judge: SpareJudge): void;
 }
+
+export type SpareJudge = (error: unknown, origin: CrashOrigin) => boolean;
 
 const askedToEnd: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT"];
 
 export function watchForEnding(cli: CommandLine): EndingWatch {
   const off: (() => void)[] = [];
+  let isSpared: SpareJudge = () => false;
   let hurry: (signal: NodeJS.Signals) => void = () => undefined;
   const second = new Promise<NodeJS.Signals>((resolve) => {
     hurry = resolve;
@@ -26,7 +31,8 @@ export function watchForEnding(cli: CommandLine): EndingWatch {
       asked = true;
       resolve({ kind: "signal", signal });
     };
-    const onCrash = (error: unknown): void => {
+    const onCrash = (error: unknown, origin: CrashOrigin): void => {
+      if (isSpared(error, origin)) return;
       asked = true;
       resolve({ kind: "crash", error });
     };
@@ -35,6 +41,9 @@ export function watchForEnding(cli: CommandLine): EndingWatch {
   return {
     first,
     second,
+    spare(judge) {
+      isSpared = judge;
+    },
     [Symbol.dispose]() {
       for (const stop of off) stop();
     },

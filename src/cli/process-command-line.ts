@@ -20,11 +20,13 @@ export function processCommandLine(env: CommandLine["env"]): CommandLine {
       };
     },
     onCrash(listener) {
-      process.on("uncaughtException", listener);
-      process.on("unhandledRejection", listener);
+      const thrown = (error: unknown): void => listener(error, "exception");
+      const rejected = (error: unknown): void => listener(error, "rejection");
+      process.on("uncaughtException", thrown);
+      process.on("unhandledRejection", rejected);
       return () => {
-        process.off("uncaughtException", listener);
-        process.off("unhandledRejection", listener);
+        process.off("uncaughtException", thrown);
+        process.off("unhandledRejection", rejected);
       };
     },
   };

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config/config.js";
 import { publicUrlOf } from "../config/serving.js";
 import { loadGraph } from "../engine/create-engine.js";
+import type { Engine } from "../engine/engine.js";
 import { HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
 import { createJobs } from "../jobs/create-jobs.js";
@@ -10,6 +11,7 @@ import type { Employment } from "../jobs/worker/worker.js";
 import { within } from "../lifecycle/within.js";
 import { type PostgresTransaction, startNode } from "../node.js";
 import { type RunningServer, startServer } from "../server/serve.js";
+import type { CrashOrigin } from "./command-line.js";
 import type { Ending, EndingWatch } from "./ending.js";
 
 type Node = HoldfastNode<PostgresTransaction>;
@@ -42,14 +44,15 @@ export async function serve(
     return 1;
   });
   const extras = { attend, graph, employment };
-  return await Promise.race([atOnce, serveUntil(config, { log, ending: ending.first, ...extras })]);
+  return await Promise.race([atOnce, serveUntil(config, { log, ending, ...extras })]);
 }
 
 async function serveUntil(
   config: Config,
-  parts: { readonly log: Logger; readonly ending: Promise<Ending> } & Required<ServeExtras>,
+  parts: { readonly log: Logger; readonly ending: EndingWatch } & Required<ServeExtras>,
 ): Promise<number> {
-  const { log, ending, attend, graph, employment } = parts;
+  const { log, attend, graph, employment } = parts;
+  const ending = parts.ending.first;
   // A folder that is not sound is told before anything begins.
   const loaded = graph === null ? null : await loadGraph(graph, config);
   const node = await start(config, log, ending);
@@ -63,7 +66,10 @@ async function serveUntil(
     if (contends(config)) node.role(config.primaryRole);
     if (handsOutJobs(config)) createJobs(node, employment);
     else node.worker.employ(employment);
-    if (loaded !== null) await node.engine.open(loaded);
+    if (loaded !== null) {
+      const engine = await node.engine.open(loaded);
+      parts.ending.spare((error, origin) => isGraphs(engine, { error, origin }, log));
+    }
     server = await startServer(node);
   } catch (error) {
     await node.close();
@@ -82,6 +88,19 @@ async function serveUntil(
     return 1;
   }
   return await stopInOrder(config, { node, server, log, signal: why.signal });
+}
+
+/** What a module of the graph has left behind and what then failed is the module's mistake: no reason to end the node. */
+function isGraphs(
+  engine: Engine,
+  { error, origin }: { readonly error: unknown; readonly origin: CrashOrigin },
+  log: Logger,
+): boolean {
+  const place = engine.placeOfStray(error, origin);
+  if (place === null) return false;
+  const reason = error instanceof Error ? error.message : String(error);
+  log.error({ place, reason }, `what the config folder left behind has failed at ${place}: its functions do no I/O`);
+  return true;
 }
 
 /** Null where the start was called off: it gets a moment to put away what it has begun. */

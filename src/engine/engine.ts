@@ -133,6 +133,11 @@ export class Engine {
     return this.loaded.graph;
   }
 
+  /** Where in the modules a timer or a promise was left behind that has failed; null where others had a part in it. */
+  placeOfStray(error: unknown, origin: "exception" | "rejection"): string | null {
+    return this.loaded.placeOfStray(error, origin);
+  }
+
   /** How the connections are doing: the leader's own, or as the leader last told. */
   async connections(): Promise<readonly SeenConnection[]> {
     const own = this.term?.connections.views().map((view) => ({ ...view, toldAt: null }));

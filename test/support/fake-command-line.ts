@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { CommandLine, Output } from "../../src/cli/command-line.js";
+import type { CommandLine, CrashOrigin, Output } from "../../src/cli/command-line.js";
 
 export interface FakeOptions {
   readonly isTTY?: boolean;
@@ -22,7 +22,7 @@ export class FakeCommandLine implements CommandLine {
   complained = "";
   private readonly keys = new Set<(key: string) => void>();
   private readonly signals = new Set<(signal: NodeJS.Signals) => void>();
-  private readonly crashes = new Set<(error: unknown) => void>();
+  private readonly crashes = new Set<(error: unknown, origin: CrashOrigin) => void>();
 
   constructor({ isTTY = false, columns = 80, rows = 24, env = {}, cwd = "/", answer = "" }: FakeOptions = {}) {
     const screen = { isTTY, columns, rows };
@@ -47,7 +47,7 @@ export class FakeCommandLine implements CommandLine {
     return this.listen(this.signals, listener);
   }
 
-  onCrash(listener: (error: unknown) => void): () => void {
+  onCrash(listener: (error: unknown, origin: CrashOrigin) => void): () => void {
     return this.listen(this.crashes, listener);
   }
 
@@ -60,7 +60,7 @@ export class FakeCommandLine implements CommandLine {
   }
 
   crash(error: unknown): void {
-    for (const listener of this.crashes) listener(error);
+    for (const listener of this.crashes) listener(error, "exception");
   }
 
   /** Whether nothing of the keyboard and of the process is still listened to. */

@@ -33,6 +33,8 @@ export interface Loaded {
   readonly placed: readonly PlacedDefinition[];
   /** Where in the modules an error of a router or a handler came from, like "adt.ts:12:5". */
   readonly placeOf: (error: unknown) => string | null;
+  /** The same of an error that got past everybody; null where what threw it was called by somebody else. */
+  readonly placeOfStray: (error: unknown, origin: "exception" | "rejection") => string | null;
 }
 
 export interface Rejected {
@@ -96,6 +98,8 @@ export class ConfigFolder {
       warnings: [...warnings, ...notExported(made, placed)],
       placed,
       placeOf: (error: unknown) => places.of(error),
+      placeOfStray: (error: unknown, origin: "exception" | "rejection") =>
+        origin === "rejection" || places.areAllOf(error) ? places.of(error) : null,
     });
   }
 

@@ -50,6 +50,17 @@ export function evaluate(root: string, text: string, boundMs: number): Evaluated
   return { exports, made, problems: [...problems], places };
 }
 
+/** What would go on when a router or a handler has returned; its failure would be nobody's. */
+const asynchronous = ["fetch", "setTimeout", "setInterval", "setImmediate"] as const;
+
+function refusal(name: (typeof asynchronous)[number]): () => never {
+  return () => {
+    throw new Error(
+      `${name} is asynchronous, and nobody would wait for it: what comes from outside belongs into a reference`,
+    );
+  };
+}
+
 /** An error where the text cannot be compiled: a regular expression, say, which nobody looked into before. */
 function modulesIn(bundle: string, root: string, text: string): Modules | Error {
   const wrapped = compiled(bundle, text);
@@ -57,14 +68,18 @@ function modulesIn(bundle: string, root: string, text: string): Modules | Error 
   const requireNative = createRequire(join(root, "folder.cjs"));
   const require = (name: string): unknown => (name === "holdfast/engine" ? engine : requireNative(name));
   const exports: { modules?: Modules } = {};
-  (wrapped.runInThisContext() as BundleFunction)(require, exports);
+  (wrapped.runInThisContext() as (...globals: readonly unknown[]) => BundleFunction)(
+    ...asynchronous.map((name) => refusal(name)),
+  )(require, exports);
   return exports.modules ?? {};
 }
 
 function compiled(bundle: string, text: string): Script | Error {
   try {
     // On the first line, so that the lines are those of the source map. The comment at the end of the text needs its own.
-    return new Script(`(function (require, exports) {${text}\n})`, { filename: bundle });
+    return new Script(`(function (${asynchronous.join()}) { return function (require, exports) {${text}\n} })`, {
+      filename: bundle,
+    });
   } catch (error) {
     return error as Error;
   }

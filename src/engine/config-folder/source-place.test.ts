@@ -41,6 +41,15 @@ describe("the place of an error", () => {
     expect(places.of(error)).toBeNull();
   });
 
+  it.each([
+    ["what a timer of theirs threw", `at later (${bundle}:2:4)\n    at listOnTimeout (node:internal/timers:1:2)`, true],
+    ["what they were called for by others", `at lane (${bundle}:2:4)\n    at run (/srv/engine.js:1:2)`, false],
+    ["what others threw", "at run (/srv/engine.js:1:2)", false],
+    ["what Node threw by itself", "at fetch (node:internal/deps/undici:1:2)", false],
+  ])("tells whether the modules were alone in it: %s", (_what, calls, isAlone) => {
+    expect(places.areAllOf(errorWith(`Error: x\n    ${calls}`))).toBe(isAlone);
+  });
+
   it("is not known without a map", () => {
     expect(new SourcePlaces({ bundle, root, text: "throw 1;" }).of(errorWith(`at ${bundle}:1:1`))).toBeNull();
   });

@@ -26,6 +26,15 @@ export class SourcePlaces {
     return inFolder?.[1] ?? null;
   }
 
+  /** Whether nobody but the folder's modules, and Node itself, was in the call that failed. */
+  areAllOf(error: unknown): boolean {
+    const calls = stackOf(error)
+      .split("\n")
+      .filter((line) => /^ +at /.test(line));
+    const isOurs = (call: string): boolean => call.includes(this.#bundle) || call.includes(`${this.#root}/`);
+    return calls.some(isOurs) && calls.every((call) => isOurs(call) || /\(?node:/.test(call));
+  }
+
   #original({ line, column }: Position): string | null {
     this.#map ??= mapOf(this.#text);
     const entry = this.#map?.findEntry(line - 1, column - 1);
