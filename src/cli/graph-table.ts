@@ -25,12 +25,30 @@ export function graphRows({ placed }: Loaded): readonly GraphRow[] {
 }
 
 function transportOf(definition: Definition): string {
-  if (definition.kind === "reference") return definition.from.kind;
+  if (definition.kind === "reference") return placed(definition.from);
   if (definition.kind !== "inbound" && definition.kind !== "outbound") return "";
   const { transport } = definition;
   if ("port" in transport && transport.kind !== "sftp")
     return `${transport.kind} ${transport.host ?? ""}:${transport.port}`;
-  return "folder" in transport ? `${transport.kind} ${transport.folder}` : transport.kind;
+  return placed(transport);
+}
+
+interface Place {
+  readonly kind: string;
+  readonly folder?: string;
+  readonly path?: string;
+  readonly url?: string;
+}
+
+function placed({ kind, folder, path, url }: Place): string {
+  if (url !== undefined) return withoutSecrets(url);
+  const place = folder ?? path;
+  return place === undefined ? kind : `${kind} ${place}`;
+}
+
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
 }
 
 function leadsTo(definition: Definition): readonly string[] {

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { shownStatuses } from "../engine/message-status.js";
 import type { MessageAnswer } from "../server/message-answers.js";
 import type { ListAnswer } from "../server/page.js";
+import { asMoment } from "./moment.js";
 import type { NodeClient } from "./node-client.js";
 
 /** By what messages are chosen, in every command that chooses some. */
@@ -19,8 +20,8 @@ const pageSize = 1_000;
 
 export function withSearchOptions(command: Command): Command {
   return command
-    .option("--since <time>", "received at or after this: seconds since 1970, or ISO 8601")
-    .option("--until <time>", "received before this")
+    .option("--since <time>", "received at or after this: 2h (ago), ISO 8601, or seconds since 1970", asMoment)
+    .option("--until <time>", "received before this", asMoment)
     .option("--connection <name>", "of this inbound alone")
     .option("--type <type>", "of this type alone: ADT^A01, or all of a kind: ADT")
     .option("--control-id <id>", "with this control id alone")

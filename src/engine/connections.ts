@@ -1,5 +1,4 @@
 import type { Logger } from "pino";
-import { nearest } from "../config/nearest.js";
 import type { Clock } from "../election/clock.js";
 import { HoldfastError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
@@ -9,6 +8,7 @@ import { type ConnectionView, stoppedView } from "./connection-view.js";
 import type { InboundDefinition, OutboundDefinition } from "./definition.js";
 import type { Graph } from "./graph.js";
 import { Inbounds } from "./inbounds.js";
+import { meantOf } from "./meant-name.js";
 import { Outbounds } from "./outbounds.js";
 import type { Destination, Source } from "./transports/transport.js";
 
@@ -212,7 +212,5 @@ export class Connections {
 }
 
 function unknown(name: string, known: readonly string[]): HoldfastError {
-  const meant = nearest(name, known);
-  const hint = meant === null || meant === undefined ? "" : ` Did you mean "${meant}"?`;
-  return new HoldfastError("NOT_FOUND", `There is no connection "${name}" in the configuration.${hint}`);
+  return new HoldfastError("NOT_FOUND", `There is no connection "${name}" in the configuration${meantOf(name, known)}`);
 }

@@ -21,6 +21,7 @@ import { DoubtfulLanes } from "./doubtful-lanes.js";
 import { engineRole } from "./engine-role.js";
 import { EngineUpkeep } from "./engine-upkeep.js";
 import type { Graph } from "./graph.js";
+import { meantOf } from "./meant-name.js";
 import type { ReferenceBuilder } from "./reference-builder.js";
 import { ReferenceSets } from "./reference-sets.js";
 import { retryRulesOf } from "./retry-rules.js";
@@ -161,7 +162,8 @@ export class Engine {
     this.leading();
     const inbound = this.graph.inbounds.get(connection);
     if (inbound === undefined) {
-      throw new HoldfastError("NOT_FOUND", `There is no inbound "${connection}" in the configuration.`);
+      const end = meantOf(connection, [...this.graph.inbounds.keys()]);
+      throw new HoldfastError("NOT_FOUND", `There is no inbound "${connection}" in the configuration${end}`);
     }
     return this.counted(connection, await this.takingIn.accept(inbound, arrival, () => null, replay));
   }

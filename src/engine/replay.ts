@@ -2,6 +2,7 @@ import { type ErrorCode, HoldfastError } from "../errors.js";
 import type { EngineBook, MessageFilter, MessageRow } from "../store/engine-contract.js";
 import type { Page } from "../store/page.js";
 import type { Engine } from "./engine.js";
+import { meantOf } from "./meant-name.js";
 import { missingMessage, rowOfMessage } from "./message-lookup.js";
 import type { Refused } from "./transports/transport.js";
 
@@ -156,8 +157,10 @@ export class Replaying {
   }
 
   checkOutbound(to: string | undefined): void {
-    if (to === undefined || this.engine.graph.outbounds.has(to)) return;
-    throw new HoldfastError("NOT_FOUND", `There is no outbound "${to}" in the configuration.`);
+    const { outbounds } = this.engine.graph;
+    if (to === undefined || outbounds.has(to)) return;
+    const end = meantOf(to, [...outbounds.keys()]);
+    throw new HoldfastError("NOT_FOUND", `There is no outbound "${to}" in the configuration${end}`);
   }
 }
 

@@ -16,12 +16,12 @@ describe("holdfast config check DIR", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.trimEnd().split("\n");
     expect(lines.slice(0, -1)).toEqual([
-      "kind      name    file      transport           leads to",
-      "inbound   adt-in  adt.ts    mllp :2575          adt",
-      "router    adt     adt.ts                        to-lab",
-      "handler   to-lab  adt.ts                        lab",
+      "kind      name    file      transport                leads to",
+      "inbound   adt-in  adt.ts    mllp :2575               adt",
+      "router    adt     adt.ts                             to-lab",
+      "handler   to-lab  adt.ts                             lab",
       "outbound  lab     lab.mjs   mllp 10.0.0.9:6661",
-      "outbound  spare   spare.ts  http",
+      "outbound  spare   spare.ts  http://archive:8080/adt",
       "",
       "warning: spare.ts: outbound spare is not in use: no handler names it.",
     ]);

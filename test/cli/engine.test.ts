@@ -103,6 +103,9 @@ describe("holdfast messages", () => {
     const wish = ["messages", "replay", "--text", "later", "--to", "pharmacy"];
     const dry = await said(...wish, "--dry-run");
     expect(dry).toBe(`3 messages would be taken in again: ${ids.f1}, ${ids.f2}, ${ids.f3}.\n`);
+    expect(await said(...wish, "--dry-run", "--limit", "2")).toBe(
+      `2 messages would be taken in again: ${ids.f2}, ${ids.f3}, the newest, and there may be more: --limit takes up to 100000.\n`,
+    );
     expect(await at(scene.leader, ...wish)).toEqual({
       code: 2,
       stdout: "",
@@ -135,7 +138,7 @@ describe("holdfast messages", () => {
     const told = await said("messages", "send", "adt-in", "--text", visit("s1", "77"));
     expect(told).toMatch(/^Message \d+ was taken in by adt-in\.\n$/);
     expect(await said("messages", "send", "adt-in", "--text", visit("s1", "77"))).toMatch(
-      /^Message \d+ of adt-in has this control id: nothing was taken in\.\n$/,
+      /^Message \d+ of adt-in has this control id: nothing was taken in\. Give it another one in MSH-10, or replay \d+\.\n$/,
     );
     await writeFile(join(scene.folder.path, "broken.hl7"), visit("s2", "broken"));
     const waited = await at(scene.leader, "messages", "send", "adt-in", "--file", "broken.hl7", "--wait");
@@ -191,7 +194,8 @@ describe("holdfast connections", () => {
     const unknown = await at(scene.leader, "connections", "stop", "lap");
     expect(unknown).toMatchObject({
       code: 1,
-      stderr: 'holdfast: There is no connection "lap" in the configuration. Did you mean "lab"? [NOT_FOUND]\n',
+      stderr:
+        'holdfast: There is no connection "lap" in the configuration: there are "adt-in", "lab", "pharmacy". [NOT_FOUND]\n',
     });
   });
 });

@@ -4,6 +4,7 @@ import type { JobView } from "../../server/job-answers.js";
 import type { ListAnswer } from "../../server/page.js";
 import type { CommandLine } from "../command-line.js";
 import { renderJob, renderJobs } from "../job-tables.js";
+import { asMoment } from "../moment.js";
 import { asCount, clientOf, type ReadingOptions, withReadingOptions } from "../node-options.js";
 import { lookOf, printJson, printLines } from "../print.js";
 import { submitCommand } from "./submit-job.js";
@@ -36,7 +37,7 @@ function listCommand(cli: CommandLine): Command {
     .option("--op <name>", "of this operation alone")
     .option("--namespace <name>", "of this namespace alone")
     .option("--agent <name>", "of this agent alone")
-    .option("--since <time>", "submitted at or after this: seconds since 1970, or ISO 8601")
+    .option("--since <time>", "submitted at or after this: 2h (ago), ISO 8601, or seconds since 1970", asMoment)
     .option("--limit <number>", `how many, at most ${mostListed}`, asCount, 100)
     .action(async (options: ListOptions) => {
       const answer = await listed(cli, options);

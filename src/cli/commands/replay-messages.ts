@@ -45,12 +45,12 @@ export function replayCommand(cli: CommandLine): Command {
       check(ids, options);
       const client = clientOf(cli, options);
       if (options.bodyFile !== undefined) return await replayEdited(cli, client, ids[0] ?? "", options);
-      const chosen = ids.length > 0 ? ids : await found(cli, client, options);
+      const { chosen, more } = ids.length > 0 ? { chosen: ids, more: "" } : await found(cli, client, options);
       const inOrder = [...new Set(chosen)].sort((one, other) => Number(one) - Number(other));
-      if (options.dryRun === true) return tellChosen(cli, inOrder, options);
+      if (options.dryRun === true) return tellChosen(cli, inOrder, { ...options, more });
       if (inOrder.length === 0) throw new HoldfastError("NOT_FOUND", "There is no such message: nothing was done.");
       if (ids.length === 0)
-        await confirm(cli, `${counted(inOrder.length)} will be taken in again.`, options.yes === true);
+        await confirm(cli, `${counted(inOrder.length)} will be taken in again${more}.`, options.yes === true);
       await replayAll(cli, client, inOrder, options);
     });
 }
@@ -80,16 +80,28 @@ async function replayEdited(cli: CommandLine, client: NodeClient, id: string, op
   printLines(cli, [toldOf(item)]);
 }
 
-async function found(cli: CommandLine, client: NodeClient, options: ReplayOptions): Promise<readonly string[]> {
+async function found(cli: CommandLine, client: NodeClient, options: ReplayOptions): Promise<Chosen> {
   const looked = (count: number): void => cli.stderr.write(`found ${count} so far\n`);
-  const { items } = await searchMessages(client, options, Math.min(options.limit, mostReplayed), looked);
-  return items.map(({ id }) => id);
+  const limit = Math.min(options.limit, mostReplayed);
+  const { items, next_cursor: next } = await searchMessages(client, options, limit, looked);
+  const more = next === null ? "" : `, the newest, and there may be more: --limit takes up to ${mostReplayed}`;
+  return { chosen: items.map(({ id }) => id), more };
 }
 
-function tellChosen(cli: CommandLine, ids: readonly string[], { json }: ReplayOptions): void {
+interface Chosen {
+  readonly chosen: readonly string[];
+  /** What is to be said where the limit, and not the filter, decided. */
+  readonly more: string;
+}
+
+function tellChosen(
+  cli: CommandLine,
+  ids: readonly string[],
+  { json, more }: ReplayOptions & Pick<Chosen, "more">,
+): void {
   if (json === true) return printJson(cli, { dry_run: true, matched: ids });
   const named = ids.length === 0 ? "" : `: ${ids.join(", ")}`;
-  printLines(cli, [`${counted(ids.length)} would be taken in again${named}.`]);
+  printLines(cli, [`${counted(ids.length)} would be taken in again${named}${more}.`]);
 }
 
 async function replayAll(

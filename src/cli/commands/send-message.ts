@@ -62,7 +62,8 @@ export function readBody(path: string): string {
 }
 
 function toldOf({ id, connection, duplicate, malformed }: SentAnswer): string {
-  if (duplicate) return `Message ${id} of ${connection} has this control id: nothing was taken in.`;
+  if (duplicate)
+    return `Message ${id} of ${connection} has this control id: nothing was taken in. Give it another one in MSH-10, or replay ${id}.`;
   if (malformed === null) return `Message ${id} was taken in by ${connection}.`;
   return `Message ${id} was taken in by ${connection}, and cannot be read: ${oneLine(malformed)}`;
 }

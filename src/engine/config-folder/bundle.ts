@@ -11,6 +11,7 @@ import type {
   Plugin,
   PluginBuild,
 } from "esbuild";
+import * as engine from "../../engine.js";
 import { within } from "../../lifecycle/within.js";
 import { cut } from "../../queue/core/failure-reason.js";
 import { bundleProblem } from "./bundle-problem.js";
@@ -27,6 +28,13 @@ export type Bundle =
   | { readonly kind: "rejected"; readonly problems: readonly string[] };
 
 const buildMs = 60_000;
+const engineName = "holdfast/engine";
+const engineNamespace = "holdfast";
+/** Name by name, so that one that is not there is found by the bundling, and not by the first message. */
+const engineExports = [
+  `const engine = require("${engineName}");`,
+  ...Object.keys(engine).map((name) => `export const ${name} = engine.${name};`),
+].join("\n");
 const loaders: Readonly<Record<string, Loader>> = {
   ".ts": "ts",
   ".mts": "ts",
@@ -114,11 +122,12 @@ class ModuleReader {
   readonly plugin: Plugin = {
     name: "config-folder",
     setup: (setup) => {
-      setup.onResolve({ filter: /^holdfast(?:\/|$)/ }, ({ path }) =>
-        path === "holdfast/engine"
-          ? { path, external: true }
-          : { errors: [{ text: `A config folder imports "holdfast/engine", and nothing else of Holdfast` }] },
-      );
+      setup.onResolve({ filter: /^holdfast(?:\/|$)/ }, ({ path, namespace }) => {
+        if (path !== engineName)
+          return { errors: [{ text: `A config folder imports "${engineName}", and nothing else of Holdfast` }] };
+        return namespace === engineNamespace ? { path, external: true } : { path, namespace: engineNamespace };
+      });
+      setup.onLoad({ filter: /.*/, namespace: engineNamespace }, () => ({ contents: engineExports, loader: "js" }));
       if (this.inFolder !== null) throughLinks(setup, this.inFolder);
       setup.onLoad({ filter: /.*/, namespace: "file" }, async (args) => await this.read(args));
     },

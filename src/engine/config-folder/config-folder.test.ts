@@ -244,6 +244,19 @@ describe("a config folder that cannot be loaded", () => {
       ],
     ],
     [
+      "names that are not exported, also where they would be used by a message only",
+      {
+        "a.ts": `import { defineInbond, sendTo } from "holdfast/engine";\nexport const route = () => sendTo(defineInbond);`,
+        "b.ts": `import { isAdmision } from "./rules/adt.js";\nexport const b = isAdmision;`,
+        "rules/adt.ts": "export const isAdmission = 1;",
+      },
+      [
+        'a.ts:1:10: "holdfast/engine" exports no "defineInbond": did you mean "defineInbound"?',
+        'a.ts:1:24: "holdfast/engine" exports no "sendTo": did you mean "send"?',
+        'b.ts:1:10: "rules/adt.ts" exports no "isAdmision".',
+      ],
+    ],
+    [
       "a module that waits",
       { "a.ts": "const a = await Promise.resolve(1);\nexport { a };" },
       [/^a\.ts:1:11: a config module cannot wait \(top-level await\): it only defines, /],
