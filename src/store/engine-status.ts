@@ -23,3 +23,14 @@ export function statusesOf(traces: MessageTraces, asked: MessageStatus | undefin
     ...(isInError ? (["error"] as const) : []),
   ];
 }
+
+/** Of a message whose row was read before its steps and its dead letters: what came in between counts. */
+export function statusesOfAccount(
+  before: readonly MessageStatus[],
+  steps: readonly { readonly kind: StepKind }[],
+  deadLetters: readonly { readonly redrivenAt: number | null }[],
+): readonly MessageStatus[] {
+  const isReceived = before.includes("received") && steps.length === 0 && deadLetters.length === 0;
+  const isInError = deadLetters.some(({ redrivenAt }) => redrivenAt === null);
+  return statusesOf({ isReceived, kinds: steps.map(({ kind }) => kind), isInError }, undefined);
+}

@@ -71,6 +71,7 @@ describe("a config folder", () => {
     const [, adt = ""] = /```ts\n(.*?)```/s.exec(guide) ?? [];
     const { graph, warnings } = await loaded({
       "adt.ts": adt,
+      "wards.csv": "id,name\nW1,First\n",
       "rules/adt.ts": `export const isAdmission = (type: string): boolean => type === "ADT^A01";`,
       "lab.ts": `
         import { defineHandler, defineOutbound, defineReference } from "holdfast/engine";
@@ -390,6 +391,15 @@ describe("a graph that does not hold together", () => {
       "spare.ts: outbound spare-out is not in use: no handler names it.",
       "spare.ts: reference wards is not in use: no handler names it.",
       "The router forgotten is defined and not exported, so that the graph is without it.",
+      expect.stringMatching(/^spare\.ts: reference wards reads \/.*\/a\.csv, which is not there\.$/),
+    ]);
+  });
+
+  it("says of a name that is not found whether it was only not exported", async () => {
+    const { "lab.mjs": lab = "", ...others } = hospital;
+    expect(await problemsOf({ ...others, "lab.mjs": String(lab).replace("export const", "const") })).toEqual([
+      'adt.ts: handler to-lab.outbounds names "lab", and there is no such outbound: no outbound is exported.',
+      "The outbound lab is defined and not exported, so that the graph is without it.",
     ]);
   });
 });

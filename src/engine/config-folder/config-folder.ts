@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { nearest } from "../../config/nearest.js";
 import { cut } from "../../queue/core/failure-reason.js";
@@ -90,12 +91,13 @@ export class ConfigFolder {
     if (own.length > 0) return rejected(own, hash);
     if (placed.length === 0) return rejected([this.definesNothing(made)], hash);
     const { problems, warnings } = checkGraph(placed.map(graphPartOf), { api: this.api, nearest });
-    if (problems.length > 0) return rejected(problems, hash);
+    const hidden = notExported(made, placed);
+    if (problems.length > 0) return rejected([...problems, ...hidden], hash);
     return Object.freeze({
       kind: "loaded",
       graph: graphOf(placed.map(({ definition }) => definition)),
       hash,
-      warnings: [...warnings, ...notExported(made, placed)],
+      warnings: [...warnings, ...hidden, ...missingFiles(placed, this.path)],
       placed,
       placeOf: (error: unknown) => places.of(error),
       placeOfStray: (error: unknown, origin: "exception" | "rejection") =>
@@ -116,6 +118,15 @@ function notExported(made: readonly Definition[], placed: readonly PlacedDefinit
     .map(
       ({ kind, name }) => `The ${kind} ${String(name)} is defined and not exported, so that the graph is without it.`,
     );
+}
+
+/** It may come later, and until then its messages wait. */
+function missingFiles(placed: readonly PlacedDefinition[], folder: string): readonly string[] {
+  return placed.flatMap(({ definition, file }) => {
+    if (definition.kind !== "reference" || definition.from.kind !== "file") return [];
+    const path = resolve(folder, definition.from.path);
+    return existsSync(path) ? [] : [`${file}: reference ${definition.name} reads ${path}, which is not there.`];
+  });
 }
 
 function rejected(problems: readonly string[], hash: string | null): Rejected {

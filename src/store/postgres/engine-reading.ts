@@ -11,7 +11,7 @@ import {
   type PendingPlace,
   type ReceivedAnswer,
 } from "../engine-contract.js";
-import { statusesOf } from "../engine-status.js";
+import { statusesOf, statusesOfAccount } from "../engine-status.js";
 import type { StepKind } from "../journal.js";
 import type { Questions } from "./questions.js";
 import { type DeadLetterJson, readDeadLetter } from "./queue-rows.js";
@@ -64,7 +64,8 @@ export class EngineReading {
         [id],
       ),
     ]);
-    return { ...row, ack: ack[0]?.ack ?? null, steps, deadLetters, pending };
+    const statuses = statusesOfAccount(row.statuses, steps, deadLetters);
+    return { ...row, statuses, ack: ack[0]?.ack ?? null, steps, deadLetters, pending };
   }
 
   private async stepsOf(id: string): Promise<readonly MessageStep[]> {
