@@ -26,6 +26,15 @@ export function Shell() {
     window.scrollTo(0, 0);
   }, [page?.path, route.rest.join("/")]);
 
+  useEffect(() => {
+    if (!navOpen) return;
+    const close = ({ key }: KeyboardEvent): void => {
+      if (key === "Escape") setNavOpen(false);
+    };
+    document.addEventListener("keydown", close);
+    return () => document.removeEventListener("keydown", close);
+  }, [navOpen]);
+
   return (
     <div class={navOpen ? "shell nav-open" : "shell"}>
       <button type="button" class="skip-link" onClick={() => main.current?.focus()}>
@@ -46,6 +55,7 @@ export function Shell() {
         <LiveMark />
       </header>
       <Sidebar current={page} />
+      {navOpen ? <div class="nav-backdrop" aria-hidden="true" onClick={() => setNavOpen(false)} /> : null}
       <main ref={main} id="main" tabIndex={-1}>
         <AwayNote />
         <OldNewsNote />

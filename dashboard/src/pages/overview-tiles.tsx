@@ -80,7 +80,13 @@ function QueueTile() {
   const depth = data.items.reduce((sum, stage) => sum + stage.depth, 0);
   const blocked = data.items.reduce((sum, stage) => sum + stage.blocked, 0);
   return (
-    <Tile title="Waiting" href={href} value={formatCount(depth)} tone={blocked > 0 ? "bad" : "quiet"}>
+    <Tile
+      title="Waiting"
+      href={href}
+      value={formatCount(depth)}
+      tone={blocked > 0 ? "bad" : "quiet"}
+      old={error !== undefined}
+    >
       {blocked > 0 ? `${blocked} blocked ${blocked === 1 ? "lane" : "lanes"}` : ageOf(data.items)}
     </Tile>
   );
@@ -107,6 +113,7 @@ function AlertsTile() {
       href={href}
       value={formatCount(data.items.length)}
       tone={names.length > 0 ? "bad" : "good"}
+      old={error !== undefined}
     >
       {names.length === 0 ? "all quiet" : names.join(", ")}
     </Tile>

@@ -34,7 +34,9 @@ export function Timeline({ rows, frame, summary }: TimelineProps) {
     <div class="timeline">
       {rows.map((row) => (
         <div class="timeline-row" key={row.role}>
-          <div class="timeline-role">{row.role}</div>
+          <div class="timeline-role" title={row.role}>
+            {row.role}
+          </div>
           <Track row={row} frame={frame} widthPx={widthPx} onPoint={setPointed}>
             {ticks.map(({ at, left }) => (
               <i key={at} class="timeline-grid" style={{ left: percent(left) }} />
@@ -54,9 +56,7 @@ export function Timeline({ rows, frame, summary }: TimelineProps) {
             ))}
         </div>
       </div>
-      <div class="timeline-said" aria-live="polite">
-        {pointed === undefined ? summary : <Said pointed={pointed} now={frame.to} />}
-      </div>
+      <div class="timeline-said">{pointed === undefined ? summary : <Said pointed={pointed} now={frame.to} />}</div>
     </div>
   );
 }
