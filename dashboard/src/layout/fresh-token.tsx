@@ -29,7 +29,7 @@ function TokenSecret({ created, onClose }: { readonly created: CreatedToken; rea
     );
   };
   return (
-    <Dialog title={`Token ${visible(created.token.name)}`} onClose={onClose}>
+    <Dialog title={`Token ${visible(created.token.name)}`} onClose={onClose} once>
       <div class="dialog-says">
         <p>This is its secret. It is shown now and never again: take it to where it is needed.</p>
         <div class="field">

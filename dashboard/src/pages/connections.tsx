@@ -1,5 +1,7 @@
 import type { Connection } from "../api/message-answers.js";
 import { usePaged } from "../api/paged.js";
+import { DepthLine } from "../charts/depth-line.js";
+import { usePast } from "../charts/past.js";
 import { hrefTo } from "../layout/route.js";
 import { Badge, type Tone } from "../parts/badge.js";
 import { Name } from "../parts/name.js";
@@ -33,10 +35,20 @@ export function Connections() {
         </Note>
       )}
       <Panel title="Inbound" aside={<Freshness reading={connections} />} flush>
-        <Direction rows={of("inbound")} caption="Where messages come in" onDone={connections.again} />
+        <Direction
+          rows={of("inbound")}
+          caption="Where messages come in"
+          at={connections.at}
+          onDone={connections.again}
+        />
       </Panel>
       <Panel title="Outbound" flush>
-        <Direction rows={of("outbound")} caption="Where messages go out" onDone={connections.again} />
+        <Direction
+          rows={of("outbound")}
+          caption="Where messages go out"
+          at={connections.at}
+          onDone={connections.again}
+        />
       </Panel>
       <Pager paged={connections} byName />
     </>
@@ -46,17 +58,27 @@ export function Connections() {
 interface DirectionProps {
   readonly rows: readonly Connection[] | undefined;
   readonly caption: string;
+  /** When they were read. */
+  readonly at: number | undefined;
   readonly onDone: () => void;
 }
 
-function Direction({ rows, caption, onDone }: DirectionProps) {
+function Direction({ rows, caption, at, onDone }: DirectionProps) {
+  const past = usePast(
+    (rows ?? []).map(({ name, waiting }) => [`connection ${name}`, waiting] as const),
+    at,
+  );
   const isInbound = rows?.[0]?.direction === "inbound";
   const columns: Column<Connection>[] = [
     { title: "Connection", wide: true, cell: (one) => <ConnectionName connection={one} /> },
     { title: "State", cell: ({ state }) => <Badge tone={tones[state]}>{state}</Badge> },
     { title: "For", align: "end", cell: ({ since }) => <Since at={since} /> },
     { title: "Open", align: "end", cell: ({ connections }) => formatCount(connections) },
-    { title: isInbound ? "To be handled" : "To be sent", align: "end", cell: ({ waiting }) => formatCount(waiting) },
+    {
+      title: isInbound ? "To be handled" : "To be sent",
+      align: "end",
+      cell: ({ name, waiting }) => <Waiting waiting={waiting} past={past(`connection ${name}`)} />,
+    },
     { title: "Errors", align: "end", cell: (one) => <Errors connection={one} /> },
     { title: "Actions", bare: true, cell: (one) => <ConnectionActions connection={one} onDone={onDone} /> },
   ];
@@ -69,6 +91,16 @@ function Direction({ rows, caption, onDone }: DirectionProps) {
       emptySays="The engine's graph is a folder of modules: see holdfast serve --config."
       columns={columns.filter(({ title }) => title !== "Errors" || isInbound)}
     />
+  );
+}
+
+function Waiting({ waiting, past }: { readonly waiting: number; readonly past: readonly number[] }) {
+  const isFlat = past.every((value) => value === 0) && waiting === 0;
+  return (
+    <span class="waiting">
+      {isFlat ? null : <DepthLine values={[...past, waiting]} label="How many, since you began to look" />}
+      {formatCount(waiting)}
+    </span>
   );
 }
 

@@ -1,12 +1,8 @@
-import { useEffect, useRef } from "preact/hooks";
 import type { Stage } from "../api/queue-answers.js";
 import { DepthLine } from "../charts/depth-line.js";
+import { usePast } from "../charts/past.js";
 import { hrefTo } from "../layout/route.js";
 import { formatCount, formatDuration } from "../time/format.js";
-
-const mostPoints = 60;
-/** Kept while the page is open, so that whoever comes back sees what happened meanwhile. */
-const pasts = new Map<string, number[]>();
 
 const keyOf = ({ queue, stage }: Stage): string => `${queue}/${stage}`;
 
@@ -24,15 +20,10 @@ export function StageFlow({
   readonly stages: readonly Stage[] | undefined;
   readonly at: number | undefined;
 }) {
-  const noted = useRef<number>(undefined);
-  useEffect(() => {
-    if (stages === undefined || at === noted.current) return;
-    noted.current = at;
-    for (const stage of stages) {
-      const past = pasts.get(keyOf(stage)) ?? [];
-      pasts.set(keyOf(stage), [...past, stage.depth].slice(-mostPoints));
-    }
-  }, [stages, at]);
+  const past = usePast(
+    (stages ?? []).map((stage) => [keyOf(stage), stage.depth] as const),
+    at,
+  );
   if (stages === undefined || stages.length === 0) return null;
   const queues = [...new Set(stages.map(({ queue }) => queue))];
   return (
@@ -45,7 +36,7 @@ export function StageFlow({
               .filter((stage) => stage.queue === queue)
               .toSorted((one, other) => orderOf(one) - orderOf(other))
               .map((stage) => (
-                <StageCard key={keyOf(stage)} stage={stage} />
+                <StageCard key={keyOf(stage)} stage={stage} past={past(keyOf(stage))} />
               ))}
           </ol>
         </section>
@@ -54,9 +45,8 @@ export function StageFlow({
   );
 }
 
-function StageCard({ stage }: { readonly stage: Stage }) {
+function StageCard({ stage, past }: { readonly stage: Stage; readonly past: readonly number[] }) {
   const { queue, depth, lanes, blocked, paused, oldest_seconds: oldest } = stage;
-  const past = [...(pasts.get(keyOf(stage)) ?? []), depth];
   const tone = blocked > 0 ? "flow-bad" : paused > 0 ? "flow-warn" : "";
   return (
     <li class={tone}>
@@ -64,7 +54,7 @@ function StageCard({ stage }: { readonly stage: Stage }) {
         <span class="flow-stage">{stage.stage}</span>
         <span class="flow-depth">{formatCount(depth)}</span>
       </a>
-      <DepthLine values={past} label={`Depth of ${stage.stage}, the last ${past.length} readings`} />
+      <DepthLine values={[...past, depth]} label={`Depth of ${stage.stage} since you began to look`} />
       <span class="flow-says">
         {formatCount(lanes)} {lanes === 1 ? "lane" : "lanes"}
         {oldest === null ? "" : ` · oldest ${formatDuration(oldest * 1000)}`}

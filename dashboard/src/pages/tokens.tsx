@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Token } from "../api/access-answers.js";
 import { act } from "../api/client.js";
 import { usePaged } from "../api/paged.js";
+import { useSession } from "../api/session.js";
 import { Action } from "../parts/action.js";
 import { Badge } from "../parts/badge.js";
 import { Name } from "../parts/name.js";
@@ -102,6 +103,7 @@ function State({ token, now }: { readonly token: Token; readonly now: number }) 
 
 function Revoke({ token, onDone }: { readonly token: Token; readonly onDone: () => void }) {
   const name = visible(token.name);
+  const isOwn = useSession()?.name === token.name;
   const run = async (): Promise<string> => {
     await act("DELETE", `/tokens/${encodeURIComponent(token.id)}`);
     onDone();
@@ -118,6 +120,7 @@ function Revoke({ token, onDone }: { readonly token: Token; readonly onDone: () 
         <p>
           Whoever shows it is turned away, here at once and by the other nodes within a second or two. This cannot be
           undone.
+          {isOwn ? " It is the one that you are here by: you are signed out." : ""}
         </p>
       }
       run={run}
