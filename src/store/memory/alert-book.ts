@@ -127,6 +127,6 @@ function noticeOf({ alertId, change, target, body }: MemoryNotice): Notice {
 }
 
 function toldOf({ target, body, at, doneAt, outcome, attempts, problem }: MemoryNotice) {
-  const change = typeof body === "object" && body !== null && "kind" in body ? String(body.kind) : "";
-  return { target, change, at: doneAt ?? at, outcome: outcome ?? ("waiting" as const), attempts, problem };
+  const { kind } = body as { readonly kind: string };
+  return { target, change: kind, at: doneAt ?? at, outcome: outcome ?? ("waiting" as const), attempts, problem };
 }
