@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { Access } from "./access/access.js";
+import { AlertRoom } from "./alerts/alert-room.js";
 import type { Config } from "./config/config.js";
 import type { Clock } from "./election/clock.js";
 import type { ElectorState } from "./election/core/elector-state.js";
@@ -60,6 +61,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   readonly functions: FunctionCalls;
   /** The message graph, where one was opened here. */
   readonly engine: EngineRoom;
+  readonly alerts: AlertRoom;
   private readonly parts: NodeParts<Tx>;
   private readonly elector: Elector;
   private readonly observer: ElectionObserver;
@@ -69,6 +71,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   private readonly roles: RoleBook<Tx>;
   private readonly stopping = new AbortController();
   private readonly signals: BeatSignals = new EventEmitter();
+  private readonly trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
   private broken: ErrorCode | null = null;
   private closing: Promise<void> | null = null;
 
@@ -77,10 +80,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     const { config, store, clock, log, registry } = parts;
     const { prefix } = config.metrics;
     this.parts = parts;
-    this.config = config;
-    this.log = log;
-    this.clock = clock;
-    this.registry = registry;
+    ({ config: this.config, log: this.log, clock: this.clock, registry: this.registry } = parts);
     this.id = parts.report.nodeId;
     const elections = new ElectionMetrics(registry, prefix);
     this.observer = new ElectionObserver({ log, metrics: elections, nodeId: parts.report.nodeId, clock });
@@ -102,14 +102,15 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.cluster = viewCluster(store, viewed, this.membership.leadership);
     const members = () => this.membership.news.members;
     const memberMetrics = new ClusterMetrics(registry, prefix, members);
-    const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
+    const { trouble } = this;
     const upkeep = new Upkeep({ ...parts, trouble, role: (name) => this.role(name) });
     const shown = { trouble, upkeep, members, cluster: this.cluster, work: this.work };
     const room = jobsRoomOf({ ...parts, ...shown, role: () => this.role(jobsRole) });
     store.onRefused(({ role }) => this.observer.fenceRejected(role));
     ({ jobs: this.jobs, crons: this.crons, worker: this.worker, functions: this.functions } = room);
     this.engine = new EngineRoom(this, parts);
-    this.metrics = [elections, memberMetrics, queueMetrics, ...room.metrics, this.engine];
+    this.alerts = new AlertRoom(this, parts, trouble);
+    this.metrics = [elections, memberMetrics, queueMetrics, ...room.metrics, this.engine, this.alerts];
     this.draining = new Drain({
       work: this.work,
       clock,
@@ -145,7 +146,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   private createMembership(): Membership {
-    const trouble = (what: string, error: unknown): void => this.observer.trouble(what, error);
+    const { trouble } = this;
     return new Membership({
       ...this.parts,
       trouble,
@@ -257,6 +258,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. */
   countConnections(read: () => number): void {
     this.membership.countConnections(read, () => this.registry.metrics());
+    this.alerts.open();
   }
 
   /** The metrics of every living node as each of them last left them; this node's are current. */
@@ -294,7 +296,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     const { store, afterClose } = this.parts;
     this.stopping.abort();
     try {
-      await this.drain();
+      await Promise.all([this.drain(), this.alerts.close()]);
       const line = { node_id: this.id, under_way: this.work.count };
       if (line.under_way > 0) this.log.warn(line, "the drain ran out of time: work is left unfinished");
     } finally {

@@ -1,3 +1,4 @@
+import { parseCondition } from "../alerts/promql/parse-condition.js";
 import type { Catalogue } from "./catalogue.js";
 import { isLocalServer, parseDatabaseUrl } from "./database-url.js";
 import { isUnreadable } from "./read-settings.js";
@@ -128,10 +129,14 @@ export function brokenInvariants(settled: Settled): readonly string[] {
   return [...broken, ...alertProblems(settled)];
 }
 
+/** Rules that are off need no condition, and one that they have is read all the same. */
 function alertProblems(settled: Settled): readonly string[] {
   return settled.values.alerts.flatMap(({ enabled, condition }, index) => {
     const name = `alerts[${index}].condition`;
-    return enabled && condition === "" && !isUnreadable(settled, name) ? [`${name} is missing.`] : [];
+    if (isUnreadable(settled, name)) return [];
+    if (condition === "") return enabled ? [`${name} is missing.`] : [];
+    const parsed = parseCondition(condition);
+    return parsed.kind === "parsed" ? [] : [`${name} is refused: ${parsed.reason}.\n${parsed.marked}`];
   });
 }
 

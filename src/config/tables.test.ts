@@ -152,6 +152,15 @@ describe("[[alerts]]", () => {
     expect(config.alerts[0]).toMatchObject({ labels: { team: "ops" }, summary: "{{ $labels.node }} is down" });
   });
 
+  it("have a condition that can be evaluated; where not, the place is marked", () => {
+    const toml = (condition: string): string => `[[alerts]]\nname = "a"\ncondition = ${JSON.stringify(condition)}`;
+    const [said, line, mark] = refused(toml("sum(up) == 0 &&")).split("\n");
+    expect(said).toMatch(/^alerts\[0\]\.condition is refused: .+\.$/);
+    expect(line).toBe("sum(up) == 0 &&");
+    expect(mark).toBe(`${" ".repeat(13)}^`);
+    expect(refused(toml("1 + 1"))).toContain("alerts[0].condition is refused: it gives a mere number");
+  });
+
   it("need no condition where they only turn a rule off", () => {
     const { config } = loadText('[[alerts]]\nname = "node_dead"\nenabled = false');
     expect(config.alerts[0]).toMatchObject({ name: "node_dead", enabled: false, condition: "" });

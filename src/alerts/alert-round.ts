@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { StoredAlert } from "../store/alert-contract.js";
+import { type Advanced, type AlertChange, type AlertState, advance, retire } from "./core/alert-state.js";
+import { evaluate } from "./core/evaluate.js";
+import type { Samples } from "./core/samples.js";
+import type { RuleSet, WatchedRule } from "./rule-set.js";
+
+export type Alerts = ReadonlyMap<string, StoredAlert>;
+
+/** A change with what whoever is told needs to know beside it. */
+export interface ToldChange {
+  readonly change: AlertChange;
+  readonly condition: string;
+  readonly targets: readonly string[];
+}
+
+export interface RoundOutcome {
+  /** All there are after it. */
+  readonly alerts: Alerts;
+  /** Those of them that are other than before. */
+  readonly changed: readonly StoredAlert[];
+  readonly gone: readonly string[];
+  readonly changes: readonly ToldChange[];
+  /** Rules that could not be evaluated, and why. */
+  readonly failed: ReadonlyMap<string, string>;
+}
+
+/** Ids must be the same on every node. */
+const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
+
+/** What becomes of all alerts at that time. It decides, and does nothing. */
+export function alertRound(
+  before: Alerts,
+  { rules }: RuleSet,
+  samples: Samples,
+  now: number,
+  cluster: string,
+): RoundOutcome {
+  const failed = new Map<string, string>();
+  const next = new Map<string, StoredAlert>();
+  const changes: ToldChange[] = [];
+  const take = (advanced: Advanced, about: (state: AlertState) => Pick<StoredAlert, "condition" | "targets">): void => {
+    for (const state of advanced.states) next.set(state.id, { ...state, ...about(state) });
+    for (const change of advanced.changes) changes.push({ change, ...about(change.alert) });
+  };
+  const known = new Map(rules.map((rule) => [rule.name, rule]));
+  for (const rule of rules) {
+    const states = [...before.values()].filter((alert) => alert.rule === rule.name);
+    const advanced = advance(states, rule, evaluate(rule.expression, samples, now), now, { cluster, hash });
+    if (advanced.failed !== null) failed.set(rule.name, advanced.failed);
+    take(advanced, () => aboutRule(rule));
+  }
+  const orphans = [...before.values()].filter(({ rule }) => !known.has(rule));
+  take(retire(orphans, now), ({ id }) => before.get(id) as StoredAlert);
+  return { alerts: next, ...difference(before, next), changes, failed };
+}
+
+const aboutRule = ({ condition, targets }: WatchedRule) => ({ condition, targets });
+
+function difference(before: Alerts, next: Alerts): Pick<RoundOutcome, "changed" | "gone"> {
+  const changed = [...next.values()].filter((alert) => !isDeepStrictEqual(before.get(alert.id), alert));
+  return { changed, gone: [...before.keys()].filter((id) => !next.has(id)) };
+}

@@ -1,0 +1,99 @@
+import type { AlertOrder, Notice, StoredAlert } from "../store/alert-contract.js";
+import { type Alerts, alertRound, type ToldChange } from "./alert-round.js";
+import { type Round, Samples } from "./core/samples.js";
+import { asKept, noticeBodyOf } from "./notice-body.js";
+import type { RuleSet } from "./rule-set.js";
+import type { Series } from "./series-text.js";
+import type { SharedAlerts } from "./shared-alerts.js";
+
+/** Something to be told to one target, by this node alone. */
+export interface LoneNotice extends Notice {
+  told: boolean;
+}
+
+interface LoneChange extends ToldChange {
+  readonly notices: readonly LoneNotice[];
+}
+
+/** What is to be written of it, once the database answers. */
+export type Adoption = Pick<AlertOrder, "alerts" | "notices" | "told">;
+
+/**
+ * The alerts as one node sees them while the database does not answer: it goes on from what it knew, with its own metrics alone, and
+ * tells by itself. The ids are those that all nodes have for the same, so receivers can drop what they have.
+ */
+export class LoneAlerts {
+  private readonly rules: RuleSet;
+  private readonly cluster: string;
+  private alerts: Alerts;
+  private rounds: readonly Round[];
+  private readonly changes: LoneChange[] = [];
+  /** What was to be told when the database went away: nobody knows whether somebody still did. */
+  private readonly inherited: readonly LoneNotice[];
+
+  constructor(rules: RuleSet, cluster: string, shared: SharedAlerts) {
+    this.rules = rules;
+    this.cluster = cluster;
+    this.alerts = shared.alerts;
+    this.rounds = shared.rounds;
+    this.inherited = (shared.last?.waiting ?? []).map((notice) => ({ ...notice, told: false }));
+  }
+
+  /** Evaluates over this node's series of now. Others' are stale. */
+  advance(series: Series, now: number): void {
+    this.rounds = [...this.rounds, { at: now, series }].filter(({ at }) => at >= now - this.rules.backMs);
+    const outcome = alertRound(this.alerts, this.rules, new Samples(this.rounds), now, this.cluster);
+    this.alerts = outcome.alerts;
+    for (const each of outcome.changes) {
+      const { change, condition, targets } = each;
+      const body = asKept(noticeBodyOf(change, condition, this.cluster));
+      const notices = targets.map((target) => ({
+        alertId: change.id,
+        change: change.number,
+        target,
+        body,
+        told: false,
+      }));
+      this.changes.push({ ...each, notices });
+    }
+  }
+
+  /** What was not told yet, in order. */
+  get waiting(): readonly LoneNotice[] {
+    return [...this.inherited, ...this.changes.flatMap(({ notices }) => notices)].filter(({ told }) => !told);
+  }
+
+  /**
+   * How what the database has becomes what was told: an alert that is as it was left here stays, and what was told of it counts
+   * as told; any other is as it was left here, and its changes are numbered on. What holds now, the next round finds out.
+   */
+  adoptedBy(shared: Alerts): Adoption {
+    const told = this.inherited.filter(isTold).map(keyOf);
+    const alerts: StoredAlert[] = [];
+    const notices: (Notice & { readonly told: boolean })[] = [];
+    for (const id of new Set(this.changes.map(({ change }) => change.id))) {
+      const changes = this.changes.filter(({ change }) => change.id === id);
+      const theirs = shared.get(id);
+      const last = changes.at(-1) as LoneChange;
+      const ours = this.alerts.get(id) ?? { ...last.change.alert, condition: last.condition, targets: last.targets };
+      if (theirs !== undefined && isFiring(theirs) === isFiring(ours)) {
+        told.push(...last.notices.filter(isTold).map((notice) => ({ ...keyOf(notice), change: theirs.changes })));
+        continue;
+      }
+      const before = theirs?.changes ?? 0;
+      alerts.push({ ...ours, changes: before + changes.length });
+      for (const [index, each] of changes.entries()) {
+        notices.push(...each.notices.map((notice) => renumbered(notice, before + index + 1)));
+      }
+    }
+    return { alerts, notices, told };
+  }
+}
+
+const isFiring = ({ state }: StoredAlert): boolean => state === "firing";
+const isTold = ({ told }: LoneNotice): boolean => told;
+const keyOf = ({ alertId, change, target }: Notice) => ({ alertId, change, target });
+
+function renumbered(notice: LoneNotice, change: number): LoneNotice {
+  return { ...notice, change, body: { ...(notice.body as Record<string, never>), change } };
+}

@@ -1,0 +1,81 @@
+import { isNeeded, type NeededSeries } from "./core/needed-series.js";
+
+/** Series by their names, as Prometheus' text format writes them. */
+export type Series = ReadonlyMap<string, number>;
+
+/** So many names are remembered: nodes come and go, and theirs with them. */
+const mostNames = 50_000;
+
+/** Reads metrics of nodes, and keeps of them what some rule reads. What it has once looked at it knows. */
+export class SeriesReader {
+  private readonly needed: readonly NeededSeries[];
+  private readonly known = new Map<string, boolean>();
+
+  constructor(needed: readonly NeededSeries[]) {
+    this.needed = needed;
+  }
+
+  /** Each series with its node as a label. */
+  read(nodes: readonly { readonly nodeId: string; readonly text: string }[]): Series {
+    const found = new Map<string, number>();
+    for (const { nodeId, text } of nodes) {
+      const label = `node="${nodeId.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
+      for (const line of text.split("\n")) {
+        const sample = sampleOf(line);
+        if (sample === null) continue;
+        const name = withLabel(sample.name, label);
+        if (this.isNeeded(name)) found.set(name, sample.value);
+      }
+    }
+    return found;
+  }
+
+  private isNeeded(name: string): boolean {
+    const before = this.known.get(name);
+    if (before !== undefined) return before;
+    if (this.known.size >= mostNames) this.known.clear();
+    const needed = isNeeded(this.needed, name);
+    this.known.set(name, needed);
+    return needed;
+  }
+}
+
+export function writeSeries(series: Series): string {
+  return [...series].map(([name, value]) => `${name} ${value}\n`).join("");
+}
+
+export function readSeries(text: string): Series {
+  const samples = text.split("\n").flatMap((line) => sampleOf(line) ?? []);
+  return new Map(samples.map(({ name, value }) => [name, value]));
+}
+
+/** A label's value may hold spaces; the sample's own comes after the last. */
+function sampleOf(line: string): { readonly name: string; readonly value: number } | null {
+  const space = line.lastIndexOf(" ");
+  if (space === -1 || line.startsWith("#")) return null;
+  const value = numberOf(line.slice(space + 1));
+  return value === null ? null : { name: line.slice(0, space), value };
+}
+
+const spelt: ReadonlyMap<string, number> = new Map([
+  ["nan", Number.NaN],
+  ["+inf", Number.POSITIVE_INFINITY],
+  ["inf", Number.POSITIVE_INFINITY],
+  ["infinity", Number.POSITIVE_INFINITY],
+  ["-inf", Number.NEGATIVE_INFINITY],
+  ["-infinity", Number.NEGATIVE_INFINITY],
+]);
+
+function numberOf(text: string): number | null {
+  const named = spelt.get(text.toLowerCase());
+  if (named !== undefined) return named;
+  const value = Number(text);
+  return text === "" || Number.isNaN(value) ? null : value;
+}
+
+function withLabel(name: string, label: string): string {
+  const brace = name.indexOf("{");
+  if (brace === -1) return `${name}{${label}}`;
+  const rest = name.slice(brace + 1);
+  return `${name.slice(0, brace + 1)}${label}${rest.startsWith("}") ? "" : ","}${rest}`;
+}
