@@ -215,6 +215,7 @@ function readMetrics({
   CronMetrics,
   CompactionMetrics,
   EngineMetrics,
+  AlertMetrics,
   HttpMetrics,
   Registry,
 }) {
@@ -227,6 +228,7 @@ function readMetrics({
   new CronMetrics(registry, prefix);
   new CompactionMetrics(registry, prefix);
   new EngineMetrics(registry, prefix);
+  new AlertMetrics(registry, prefix, () => new Map());
   const http = new HttpMetrics(registry, prefix);
   const metrics = registry.getMetricsAsArray();
   http.remove(); // It watches the event loop.
@@ -317,6 +319,7 @@ async function writeReference() {
     ...(await load("telemetry/job-metrics.js")),
     ...(await load("telemetry/compaction-metrics.js")),
     ...(await load("telemetry/engine-metrics.js")),
+    ...(await load("telemetry/alert-metrics.js")),
     ...(await load("telemetry/http-metrics.js")),
     Registry: (await import("prom-client")).Registry,
   };

@@ -19,7 +19,7 @@ import { type Jobs, jobsRole } from "./jobs/jobs.js";
 import { hasCrons, jobsRoomOf } from "./jobs/jobs-room.js";
 import type { FunctionCalls } from "./jobs/worker/function-calls.js";
 import type { Worker } from "./jobs/worker/worker.js";
-import { Drain } from "./lifecycle/drain.js";
+import { Drain, drainTimesOf } from "./lifecycle/drain.js";
 import { type BeatSignals, firstBeat } from "./lifecycle/first-beat.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
 import { retryWhileAway } from "./lifecycle/retry.js";
@@ -102,20 +102,18 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     this.cluster = viewCluster(store, viewed, this.membership.leadership);
     const members = () => this.membership.news.members;
     const memberMetrics = new ClusterMetrics(registry, prefix, members);
-    const { trouble } = this;
-    const upkeep = new Upkeep({ ...parts, trouble, role: (name) => this.role(name) });
-    const shown = { trouble, upkeep, members, cluster: this.cluster, work: this.work };
+    const upkeep = new Upkeep({ ...parts, trouble: this.trouble, role: (name) => this.role(name) });
+    const shown = { trouble: this.trouble, upkeep, members, cluster: this.cluster, work: this.work };
     const room = jobsRoomOf({ ...parts, ...shown, role: () => this.role(jobsRole) });
     store.onRefused(({ role }) => this.observer.fenceRejected(role));
     ({ jobs: this.jobs, crons: this.crons, worker: this.worker, functions: this.functions } = room);
     this.engine = new EngineRoom(this, parts);
-    this.alerts = new AlertRoom(this, parts, trouble);
+    this.alerts = new AlertRoom(this, parts, this.trouble);
     this.metrics = [elections, memberMetrics, queueMetrics, ...room.metrics, this.engine, this.alerts];
     this.draining = new Drain({
       work: this.work,
       clock,
-      timeoutMs: config.timing.drainTimeoutMs,
-      leastMs: Math.min(config.timing.heartbeatMs, config.timing.drainTimeoutMs),
+      times: drainTimesOf(config),
       tellStatus: (status) => this.membership.tellStatus(status),
       begun: () => this.emit("draining"),
       giveUpRoles: (withinMs) => this.elector.standDown(withinMs),
@@ -146,10 +144,9 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   private createMembership(): Membership {
-    const { trouble } = this;
     return new Membership({
       ...this.parts,
-      trouble,
+      trouble: this.trouble,
       actions: {
         drain: async () => {
           await this.drain();
@@ -168,7 +165,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       configChanged: (version) => this.engine.heard(version),
       accessChanged: (version) => {
         if (!this.access.isBehind(version)) return;
-        this.access.refresh().catch((error: unknown) => trouble("cannot read the tokens", error));
+        this.access.refresh().catch((error: unknown) => this.trouble("cannot read the tokens", error));
       },
     });
   }

@@ -8,6 +8,7 @@ import { within } from "../lifecycle/within.js";
 import type { Posture } from "../membership/posture.js";
 import type { ListedAlert, StoredAlert } from "../store/alert-contract.js";
 import type { Store } from "../store/contract.js";
+import type { MetricsBook } from "../store/metrics-contract.js";
 import { AlertMetrics, type SeenState } from "../telemetry/alert-metrics.js";
 import { aggregatorRole } from "../upkeep/upkeep-roles.js";
 import { AlertWatch, noticesOf } from "./alert-watch.js";
@@ -25,7 +26,7 @@ export interface AlertRoomParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
-  readonly store: Pick<Store<unknown>, "alerts" | "metrics">;
+  readonly store: Pick<Store<unknown>, "alerts"> & { readonly metrics: Pick<MetricsBook, "copies"> };
 }
 
 interface AlertNode {

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { version } from "../version.js";
 import type { CommandLine } from "./command-line.js";
 import { agentCommand } from "./commands/agent.js";
+import { alertsCommand } from "./commands/alerts.js";
 import { clusterCommand } from "./commands/cluster.js";
 import { configCommand } from "./commands/config.js";
 import { connectionsCommand } from "./commands/connections.js";
@@ -39,6 +40,7 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(connectionsCommand(cli))
     .addCommand(jobsCommand(cli))
     .addCommand(cronsCommand(cli))
+    .addCommand(alertsCommand(cli))
     .addCommand(drillCommand(cli))
     .addCommand(configCommand(cli))
     .addCommand(tokenCommand(cli))

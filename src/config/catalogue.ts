@@ -134,7 +134,11 @@ export const catalogue = {
       { min: 0, max: 86_400 },
       "How long work may take to stop before the lease is left to run out.",
     ),
-    pollIntervalMs: integer(100, { min: 1, max: 60_000 }, "How often a drain looks whether it is done."),
+    pollIntervalMs: integer(
+      100,
+      { min: 1, max: 60_000 },
+      "How often a drain looks at work that is counted elsewhere (`node.work.also`); the end of all other work is told.",
+    ),
   },
   api: {
     host: listenHost("127.0.0.1", "Address to listen on. Off loopback a token is needed, and TLS or insecure_http."),

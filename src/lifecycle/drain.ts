@@ -1,14 +1,31 @@
+import type { Config } from "../config/config.js";
 import type { Clock } from "../election/clock.js";
 import type { InFlightWork } from "./in-flight.js";
+import { pause } from "./pause.js";
 import { within } from "./within.js";
 
-export interface DrainParts {
-  readonly work: InFlightWork;
-  readonly clock: Clock;
+export interface DrainTimes {
   /** For all of it: the work under way, and the roles. */
   readonly timeoutMs: number;
   /** What whoever leads gets at least, to hear its signal. */
   readonly leastMs: number;
+  /** Between two looks at work that is counted elsewhere. */
+  readonly restMs: number;
+}
+
+export function drainTimesOf({ timing, shutdown }: Pick<Config, "timing" | "shutdown">): DrainTimes {
+  const { drainTimeoutMs, heartbeatMs } = timing;
+  return {
+    timeoutMs: drainTimeoutMs,
+    leastMs: Math.min(heartbeatMs, drainTimeoutMs),
+    restMs: shutdown.pollIntervalMs,
+  };
+}
+
+export interface DrainParts {
+  readonly work: InFlightWork;
+  readonly clock: Clock;
+  readonly times: DrainTimes;
   readonly tellStatus: (status: "draining" | "active") => Promise<void>;
   readonly begun: () => void;
   /** Resolves when no role is held any more, or the node has been resumed. */
@@ -24,12 +41,15 @@ export class Drain {
   private until = 0;
 
   constructor(parts: DrainParts) {
+    const { work, clock, times } = parts;
     this.parts = parts;
+    work.restBy(async () => await pause(clock, times.restMs));
   }
 
   /** A second call waits for the same end, and not for another timeout. */
   async run(): Promise<void> {
-    const { work, clock, timeoutMs, leastMs, tellStatus, begun, giveUpRoles } = this.parts;
+    const { work, clock, tellStatus, begun, giveUpRoles } = this.parts;
+    const { timeoutMs, leastMs } = this.parts.times;
     const told = work.accepting ? tellStatus("draining") : Promise.resolve();
     if (work.accepting) {
       work.refuse();

@@ -5,6 +5,8 @@ export interface WorkGuard extends Disposable {
   readonly id: number;
 }
 
+const usualRestMs = 100;
+
 /**
  * The work that a node has taken on. Entering checks and counts in one step, so that nothing slips in after a drain has
  * begun: `using work = node.work.enter()`.
@@ -12,11 +14,24 @@ export interface WorkGuard extends Disposable {
 export class InFlightWork {
   private readonly running = new Set<number>();
   private readonly waiting: (() => void)[] = [];
+  private readonly counted = new Set<() => number>();
+  private rest: () => Promise<void> = async () => await new Promise((resolve) => setTimeout(resolve, usualRestMs));
   private nextId = 1;
   private open = true;
 
   get count(): number {
-    return this.running.size;
+    return [...this.counted].reduce((sum, read) => sum + read(), this.running.size);
+  }
+
+  /** Work that somebody else counts, and does not tell when it ends: a drain waits for it, too, and looks from time to time. */
+  also(read: () => number): Disposable {
+    this.counted.add(read);
+    return { [Symbol.dispose]: () => this.counted.delete(read) };
+  }
+
+  /** How a drain passes the time between two such looks. */
+  restBy(rest: () => Promise<void>): void {
+    this.rest = rest;
   }
 
   get accepting(): boolean {
@@ -57,7 +72,9 @@ export class InFlightWork {
 
   /** Resolves when nothing is under way that a drain has to wait for: it has all ended, or work is admitted again. */
   async idle(): Promise<void> {
-    if (this.running.size === 0 || this.open) return;
-    await new Promise<void>((resolve) => this.waiting.push(resolve));
+    while (this.count > 0 && !this.open) {
+      if (this.running.size > 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
+      else await this.rest();
+    }
   }
 }

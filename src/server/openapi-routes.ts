@@ -14,8 +14,8 @@ const errorSchema = {
 };
 
 const description =
-  "Who is here, who leads, and what to do about it. What is listed is what this node has: /config, and the endpoints of " +
-  "messages (/messages, /connections) and alerts (/alerts) come with the parts of Holdfast that they belong to.";
+  "Who is here, who leads, and what to do about it. What is listed is what this node has: a node without the role gateway " +
+  "has only health, role, cluster and metrics.";
 
 /** The document is made from the routes: their schemas, and the permission that each of them declares. */
 export const openapiOptions: FastifyDynamicSwaggerOptions = {

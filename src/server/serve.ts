@@ -7,6 +7,7 @@ import { checkServing, publicUrlOf } from "../config/serving.js";
 import { HoldfastError } from "../errors.js";
 import { accessRoutes } from "./access-routes.js";
 import { agentRoutes } from "./agent-routes.js";
+import { alertRoutes } from "./alert-routes.js";
 import { clusterEventRoutes } from "./cluster-event-routes.js";
 import { clusterRoutes } from "./cluster-routes.js";
 import { configRoutes } from "./config-routes.js";
@@ -102,6 +103,7 @@ export function createServer(node: ServedNode, changed: Partial<Limits> = {}): F
     app.register(functionRoutes, { node, limits });
     app.register(cronRoutes, { node, limits });
     app.register(eventRoutes, { node, limits });
+    app.register(alertRoutes, { node, limits });
     app.register(docsRoutes);
     app.register(sessionRoutes, { node, limits });
     app.register(dashboardRoutes, { files: dashboardFiles() });

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Access } from "../access/access.js";
+import type { AlertRoom } from "../alerts/alert-room.js";
 import type { Config } from "../config/config.js";
 import type { EngineRoom } from "../engine/engine-room.js";
 import type { Crons } from "../jobs/crons.js";
@@ -29,6 +30,7 @@ export interface ServedNode {
     EngineRoom,
     "book" | "engine" | "convergence" | "replaying" | "connections" | "references" | "sharedVersion"
   >;
+  readonly alerts: Pick<AlertRoom, "list" | "watched" | "act" | "test">;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */
   readonly configVersion: number;
   /** Where this node stands for a role (the primary one by default). From memory; throws UNKNOWN_ROLE. */

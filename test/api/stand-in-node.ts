@@ -22,6 +22,7 @@ import { usualDefaults } from "../../src/queue/queue-defaults.js";
 import { Queues } from "../../src/queue/queues.js";
 import type { ServedNode } from "../../src/server/served-node.js";
 import type { AccessBook, Transition } from "../../src/store/contract.js";
+import { MemoryAlertTables } from "../../src/store/memory/alert-tables.js";
 import { MemoryCronTables } from "../../src/store/memory/cron-tables.js";
 import { MemoryJobBook } from "../../src/store/memory/job-book.js";
 import { MemoryJobTables } from "../../src/store/memory/job-tables.js";
@@ -30,6 +31,7 @@ import { MemoryQueueTables } from "../../src/store/memory/queue-tables.js";
 import { memoryQueueView } from "../../src/store/memory/queue-view.js";
 import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
 import { jobFence } from "../support/job-scene.js";
+import { standInAlerts } from "./stand-in-alerts.js";
 import { standInCrons } from "./stand-in-crons.js";
 import { standInEngine } from "./stand-in-engine.js";
 
@@ -57,6 +59,9 @@ export class StandInNode implements ServedNode {
   /** What its crons are; the test fills them. */
   readonly cronTables = new MemoryCronTables();
   readonly crons: Crons;
+  /** What its alerts are; the test fills them. */
+  readonly alertTables = new MemoryAlertTables();
+  readonly alerts: ServedNode["alerts"];
   readonly functions: FunctionCalls;
   /** It has no graph, unless the test gives it one. */
   engine: ServedNode["engine"] = standInEngine((book) => this.troubled(book));
@@ -91,6 +96,13 @@ export class StandInNode implements ServedNode {
     this.cluster = this.view();
     this.stand("LEADER");
     this.jobs = this.openJobs();
+    this.alerts = standInAlerts(this.alertTables, {
+      id: this.id,
+      config: this.config,
+      log: this.log,
+      posture: (role) => this.posture(role),
+      troubled: (book) => this.troubled(book),
+    });
     const { jobs, stopping } = this;
     const trouble = (): void => undefined;
     const nodes = async (): Promise<readonly NodeRow[]> => await this.cluster.nodes();

@@ -11,6 +11,7 @@ import { showValue } from "../../src/config/setting.js";
 import { snakeCase } from "../../src/config/shape.js";
 import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
 import { errorCodes } from "../../src/errors.js";
+import { AlertMetrics } from "../../src/telemetry/alert-metrics.js";
 import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
 import { CompactionMetrics } from "../../src/telemetry/compaction-metrics.js";
 import { CronMetrics } from "../../src/telemetry/cron-metrics.js";
@@ -28,7 +29,7 @@ const { renderReference } = (await import(script)) as { renderReference: (module
 
 const errorsSource = readSource("src/errors.ts").text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const ofWork = { QueueMetrics, JobMetrics, CronMetrics, CompactionMetrics, EngineMetrics };
+const ofWork = { QueueMetrics, JobMetrics, CronMetrics, CompactionMetrics, EngineMetrics, AlertMetrics };
 const metrics = { ElectionMetrics, ClusterMetrics, ...ofWork, HttpMetrics, Registry };
 const program = createProgram(new FakeCommandLine());
 const modules = { settings, errorsSource, metrics, program };
