@@ -30,7 +30,12 @@ export function renderRules(rules: readonly RuleAnswer[], look: TableLook): read
     { title: "rule", cell: (rule) => rule.name, tone: () => "strong" },
     { title: "state", cell: (rule) => rule.state, tone: (rule) => tones[rule.state], whole: true },
     { title: "severity", cell: (rule) => rule.severity, whole: true },
-    { title: "for", cell: (rule) => formatElapsed(rule.for_seconds * 1000), align: "right", whole: true },
+    {
+      title: "for",
+      cell: (rule) => (rule.for_seconds === 0 ? "-" : formatElapsed(rule.for_seconds * 1000)),
+      align: "right",
+      whole: true,
+    },
     { title: "notify", cell: (rule) => rule.notify.join(", ") },
     { title: "condition", cell: (rule) => rule.condition, spare: true },
     { title: "from", cell: (rule) => rule.origin, whole: true, spare: true },

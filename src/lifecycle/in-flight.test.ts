@@ -52,8 +52,9 @@ describe("work in flight", () => {
   });
 
   it("may be counted elsewhere: a drain looks at it every shutdown.poll_interval_ms", async () => {
-    const { clock, start } = createTestCluster();
-    const node = await start({ shutdown: { pollIntervalMs: 250, drainTimeoutSeconds: 10 } });
+    const cluster = createTestCluster();
+    const { clock } = cluster;
+    const node = await cluster.start({ shutdown: { pollIntervalMs: 250, drainTimeoutSeconds: 10 } });
     let busy = 2;
     let looks = 0;
     using _counted = node.work.also(() => {
