@@ -11,8 +11,8 @@ import { Samples } from "./core/samples.js";
 import type { Deliveries } from "./deliveries.js";
 import { LoneAlerts } from "./lone-alerts.js";
 import { tellAlone } from "./lone-telling.js";
-import { asKept, noticeBodyOf } from "./notice-body.js";
-import type { Notifier } from "./notifiers/notifier.js";
+import { asKept, type NoticeBody, noticeBodyOf } from "./notice-body.js";
+import type { Notifier, Told } from "./notifiers/notifier.js";
 import type { RuleSet } from "./rule-set.js";
 import { SeriesReader, writeSeries } from "./series-text.js";
 import type { SharedAlerts } from "./shared-alerts.js";
@@ -142,8 +142,10 @@ export class AlertWatch {
     }
     this.lone ??= new LoneAlerts(rules, cluster, shared);
     const series = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }]);
-    this.lone.advance(series, shared.nowAt(clock.mono()));
-    await tellAlone(this.lone.waiting, notifiers, async (notifier, body) => await deliveries.tell(notifier, body));
+    const now = (): number => shared.nowAt(clock.mono());
+    this.lone.advance(series, now());
+    const tell = async (notifier: Notifier, body: NoticeBody): Promise<Told> => await deliveries.tell(notifier, body);
+    await tellAlone(this.lone.waiting, notifiers, tell, now);
   }
 
   /** The database answers again: what was told without it counts, and is not told again. */

@@ -8,7 +8,8 @@ import type { SharedAlerts } from "./shared-alerts.js";
 
 /** Something to be told to one target, by this node alone. */
 export interface LoneNotice extends Notice {
-  told: boolean;
+  /** By the database's clock, as far as this node can tell. */
+  toldAt: number | null;
 }
 
 interface LoneChange extends ToldChange {
@@ -36,7 +37,7 @@ export class LoneAlerts {
     this.cluster = cluster;
     this.alerts = shared.alerts;
     this.rounds = shared.rounds;
-    this.inherited = (shared.last?.waiting ?? []).map((notice) => ({ ...notice, told: false }));
+    this.inherited = (shared.last?.waiting ?? []).map((notice) => ({ ...notice, toldAt: null }));
   }
 
   /** Evaluates over this node's series of now. Others' are stale. */
@@ -52,7 +53,7 @@ export class LoneAlerts {
         change: change.number,
         target,
         body,
-        told: false,
+        toldAt: null,
       }));
       this.changes.push({ ...each, notices });
     }
@@ -60,12 +61,13 @@ export class LoneAlerts {
 
   /** What was not told yet, in order. */
   get waiting(): readonly LoneNotice[] {
-    return [...this.inherited, ...this.changes.flatMap(({ notices }) => notices)].filter(({ told }) => !told);
+    return [...this.inherited, ...this.changes.flatMap(({ notices }) => notices)].filter((notice) => !isTold(notice));
   }
 
   /**
    * How what the database has becomes what was told: an alert that is as it was left here stays, and what was told of it counts
-   * as told; any other is as it was left here, and its changes are numbered on. What holds now, the next round finds out.
+   * as told; one that has changed there since anything was told of it here stays, too; any other is as it was left here, and its changes
+   * are numbered on. What holds now, the next round finds out.
    */
   adoptedBy(shared: Alerts): Adoption {
     const told = this.inherited.filter(isTold).map(keyOf);
@@ -80,6 +82,7 @@ export class LoneAlerts {
         told.push(...last.notices.filter(isTold).map((notice) => ({ ...keyOf(notice), change: theirs.changes })));
         continue;
       }
+      if (theirs !== undefined && changedAt(theirs) >= lastToldAt(changes)) continue;
       const before = theirs?.changes ?? 0;
       alerts.push({ ...ours, changes: before + changes.length });
       for (const [index, each] of changes.entries()) {
@@ -91,9 +94,16 @@ export class LoneAlerts {
 }
 
 const isFiring = ({ state }: StoredAlert): boolean => state === "firing";
-const isTold = ({ told }: LoneNotice): boolean => told;
+const isTold = ({ toldAt }: LoneNotice): boolean => toldAt !== null;
 const keyOf = ({ alertId, change, target }: Notice) => ({ alertId, change, target });
 
-function renumbered(notice: LoneNotice, change: number): LoneNotice {
-  return { ...notice, change, body: { ...(notice.body as Record<string, never>), change } };
+const changedAt = ({ firedAt, acknowledged, resolvedAt }: StoredAlert): number =>
+  Math.max(firedAt ?? 0, acknowledged?.at ?? 0, resolvedAt ?? 0);
+
+const lastToldAt = (changes: readonly LoneChange[]): number =>
+  Math.max(...changes.flatMap(({ change, notices }) => [change.at, ...notices.map(({ toldAt }) => toldAt ?? 0)]));
+
+function renumbered({ toldAt, ...notice }: LoneNotice, change: number): Notice & { readonly told: boolean } {
+  const body = { ...(notice.body as Record<string, never>), change };
+  return { ...notice, change, body, told: toldAt !== null };
 }

@@ -10,6 +10,7 @@ export async function tellAlone(
   waiting: readonly LoneNotice[],
   notifiers: ReadonlyMap<string, Notifier>,
   tell: (notifier: Notifier, body: NoticeBody) => Promise<Told>,
+  now: () => number,
 ): Promise<void> {
   const targets = new Set(waiting.map(({ target }) => target));
   await Promise.all(
@@ -19,7 +20,7 @@ export async function tellAlone(
       for (const notice of waiting.filter((each) => each.target === target)) {
         const told = await tell(notifier, asNoticeBody(notice.body));
         if (told.kind === "failed") return;
-        notice.told = true;
+        notice.toldAt = now();
       }
     }),
   );
