@@ -42,8 +42,9 @@ export interface WatchParts {
 const earlyPart = 0.2;
 /** So many intervals without a round, and it is anybody's turn; without an answer, and this node goes on by itself. */
 const patientIntervals = 2;
-/** A copy that is older says nothing of now. */
+/** A copy that is older says nothing of now; but a busy machine is not a silent one. */
 const copyIntervals = 3;
+const leastCopyLifetimeMs = 10_000;
 const mostTries = 5;
 
 /** Looks at the alerts at every interval, and evaluates when it is this node's turn. */
@@ -102,8 +103,9 @@ export class AlertWatch {
   /** One evaluation for the whole cluster. Where somebody else was faster, it was his. */
   private async round(): Promise<void> {
     const { copies, shared, rules, cluster, nodeId, clock, intervalMs, metrics, deliveries } = this.parts;
+    const lifetimeMs = Math.max(copyIntervals * intervalMs, leastCopyLifetimeMs);
     const fresh = (await copies.copies()).filter(
-      (copy) => !copy.isGone && copy.ageMs <= copyIntervals * intervalMs && copy.nodeId !== nodeId,
+      (copy) => !copy.isGone && copy.ageMs <= lifetimeMs && copy.nodeId !== nodeId,
     );
     const series = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }, ...fresh]);
     const at = shared.nowAt(clock.mono());

@@ -1,0 +1,48 @@
+import { waitUntil } from "../../src/store/embedded/wait-until.js";
+import type { NoticeReceiver } from "./notice-receiver.js";
+import type { ServeProcess, ServeSettings } from "./serve-process.js";
+
+interface TestRule {
+  readonly name: string;
+  readonly condition: string;
+  readonly for?: string;
+  readonly severity?: string;
+}
+
+/** Settings of nodes that evaluate these rules and no others, soon and often, and tell this receiver. */
+export function alertSettings(
+  receiver: NoticeReceiver,
+  rules: readonly TestRule[],
+  others: ServeSettings = {},
+): ServeSettings {
+  const notify = [`webhook:${receiver.url}/alerts`];
+  return {
+    "alerting.defaults": false,
+    "alerting.interval": "500ms",
+    "notify.webhook.allow": "127.0.0.1",
+    alerts: JSON.stringify(rules.map((rule) => ({ ...rule, notify }))),
+    ...others,
+  };
+}
+
+async function roundsBy(node: ServeProcess): Promise<number> {
+  const text = await (await node.get("/metrics")).text();
+  return Number(/^holdfast_alert_rounds_total (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+/** Resolves when the node has done a few more rounds. */
+export async function moreRounds(node: ServeProcess): Promise<void> {
+  const enough = (await roundsBy(node)) + 4;
+  const isEnough = await waitUntil(async () => (await roundsBy(node)) >= enough, 60_000);
+  if (!isEnough) throw new Error(`The node did no more rounds:\n${node.output}`);
+}
+
+/** Who does the next round. */
+export async function evaluatedBy(nodes: readonly ServeProcess[]): Promise<ServeProcess> {
+  const before = await Promise.all(nodes.map(roundsBy));
+  for (;;) {
+    const now = await Promise.all(nodes.map(roundsBy));
+    const found = nodes.find((_, index) => (now[index] ?? 0) > (before[index] ?? 0));
+    if (found !== undefined) return found;
+  }
+}
