@@ -44,7 +44,7 @@ create index alerts_resolved on :"schema".alerts (resolved_at) where state = 're
 
 -- What is to be told, to one target each; a change is told once. Rows are written by one transaction at a time, so their numbers are
 -- in the order of their commits.
-create table :"schema".alert_notices (
+create table :"schema".alert_notifications (
   id bigint generated always as identity primary key,
   alert_id text collate "C" not null references :"schema".alerts on delete cascade,
   change integer not null,
@@ -61,7 +61,7 @@ create table :"schema".alert_notices (
   unique (alert_id, change, target),
   check ((done_at is null) = (outcome is null))
 );
-create index alert_notices_waiting on :"schema".alert_notices (alert_id, target, id) where done_at is null;
+create index alert_notifications_waiting on :"schema".alert_notifications (alert_id, target, id) where done_at is null;
 
 create function :"schema".at_ms(p_ms double precision) returns timestamptz
 language sql immutable as $$
@@ -92,7 +92,7 @@ language sql stable as $$
     'waiting', (
       select coalesce(jsonb_agg(jsonb_build_object(
         'alert_id', n.alert_id, 'change', n.change, 'target', n.target, 'body', n.body) order by n.id), '[]')
-      from (select * from :"schema".alert_notices where done_at is null order by id limit 100) n),
+      from (select * from :"schema".alert_notifications where done_at is null order by id limit 100) n),
     'samples', (
       select coalesce(jsonb_agg(jsonb_build_object(
         'id', s.id, 'at', :"schema".ms_since_1970(s.at), 'series', encode(s.series, 'base64')) order by s.id), '[]')
@@ -142,14 +142,14 @@ begin
     acknowledged_at = excluded.acknowledged_at, acknowledged_by = excluded.acknowledged_by,
     resolved_at = excluded.resolved_at, resolved_by = excluded.resolved_by, quiet = excluded.quiet,
     changes = excluded.changes, targets = excluded.targets;
-  insert into :"schema".alert_notices (alert_id, change, target, body, done_at, outcome)
+  insert into :"schema".alert_notifications (alert_id, change, target, body, done_at, outcome)
   select x.alert_id, x.change, x.target, x.body, case when x.told then clock_timestamp() end, case when x.told then 'sent' end
-  from rows from (jsonb_to_recordset(p_order -> 'notices') as (
+  from rows from (jsonb_to_recordset(p_order -> 'notifications') as (
     alert_id text, change integer, target text, body jsonb, told boolean)) with ordinality
     as x(alert_id, change, target, body, told, place)
   order by x.place
   on conflict do nothing;
-  update :"schema".alert_notices n set
+  update :"schema".alert_notifications n set
     done_at = clock_timestamp(), outcome = 'sent', problem = null, lease = null, leased_until = null
   from jsonb_to_recordset(p_order -> 'told') x(alert_id text, change integer, target text)
   where n.alert_id = x.alert_id and n.change = x.change and n.target = x.target and n.done_at is null;
@@ -158,7 +158,7 @@ begin
     where state = 'resolved' and not quiet
       and resolved_at < :"schema".after_ms(clock_timestamp(), -(p_order ->> 'forget_after_ms')::double precision)
       and not exists (
-        select from :"schema".alert_notices n where n.alert_id = alerts.id and n.done_at is null)
+        select from :"schema".alert_notifications n where n.alert_id = alerts.id and n.done_at is null)
     limit 100);
   return true;
 end
@@ -166,27 +166,27 @@ $$;
 
 -- What is due, for as long as the lease runs; of one alert and target only the first that waits, so that they are told in their order.
 -- What nobody could tell for `p_patience_ms` is given up. A row that another node has just taken is passed over.
-create function :"schema".claim_alert_notices(
+create function :"schema".claim_alert_notifications(
   p_lease text, p_targets text[], p_lease_ms double precision, p_patience_ms double precision, p_limit integer
 ) returns jsonb
 language plpgsql as $$
 declare
   v_claimed jsonb;
 begin
-  update :"schema".alert_notices set done_at = clock_timestamp(), outcome = 'given_up', lease = null, leased_until = null
+  update :"schema".alert_notifications set done_at = clock_timestamp(), outcome = 'given_up', lease = null, leased_until = null
   where done_at is null and at < :"schema".after_ms(clock_timestamp(), -p_patience_ms)
     and (leased_until is null or leased_until <= clock_timestamp());
   with due as (
-    select id from :"schema".alert_notices n
+    select id from :"schema".alert_notifications n
     where n.done_at is null and n.target = any (p_targets) and n.due_at <= clock_timestamp()
       and (n.leased_until is null or n.leased_until <= clock_timestamp())
       and not exists (
-        select from :"schema".alert_notices e
+        select from :"schema".alert_notifications e
         where e.alert_id = n.alert_id and e.target = n.target and e.done_at is null and e.id < n.id)
     order by n.id limit p_limit
     for update skip locked
   ), claimed as (
-    update :"schema".alert_notices n set
+    update :"schema".alert_notifications n set
       lease = p_lease, leased_until = :"schema".after_ms(clock_timestamp(), p_lease_ms), attempts = n.attempts + 1
     from due where n.id = due.id
     returning n.id, n.target, n.body, n.attempts
@@ -198,10 +198,10 @@ end
 $$;
 
 -- What became of it. Whoever's lease was taken over meanwhile changes nothing. A retry is due after so long.
-create function :"schema".settle_alert_notice(p_id bigint, p_lease text, p_problem text, p_retry_ms double precision) returns boolean
+create function :"schema".settle_alert_notification(p_id bigint, p_lease text, p_problem text, p_retry_ms double precision) returns boolean
 language plpgsql as $$
 begin
-  update :"schema".alert_notices set
+  update :"schema".alert_notifications set
     lease = null, leased_until = null, problem = p_problem,
     due_at = coalesce(:"schema".after_ms(clock_timestamp(), p_retry_ms), due_at),
     done_at = case when p_retry_ms is null then clock_timestamp() end,
@@ -218,7 +218,7 @@ language sql stable as $$
     select coalesce(jsonb_agg(jsonb_build_object(
       'target', n.target, 'change', n.body ->> 'kind', 'at', :"schema".ms_since_1970(coalesce(n.done_at, n.at)),
       'outcome', coalesce(n.outcome, 'waiting'), 'attempts', n.attempts, 'problem', n.problem) order by n.id desc), '[]')
-    from (select * from :"schema".alert_notices where alert_id = a.id order by id desc limit 50) n))
+    from (select * from :"schema".alert_notifications where alert_id = a.id order by id desc limit 50) n))
     order by array_position(array['firing', 'pending', 'resolved'], a.state), coalesce(a.resolved_at, a.active_since) desc, a.id), '[]')
   from (
     select * from :"schema".alerts

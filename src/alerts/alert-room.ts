@@ -11,10 +11,10 @@ import type { Store } from "../store/contract.js";
 import type { MetricsBook } from "../store/metrics-contract.js";
 import { AlertMetrics, type SeenState } from "../telemetry/alert-metrics.js";
 import { aggregatorRole } from "../upkeep/upkeep-roles.js";
-import { AlertWatch, noticesOf } from "./alert-watch.js";
+import { AlertWatch, notificationsOf } from "./alert-watch.js";
 import { acknowledge, resolveByHand } from "./core/alert-state.js";
 import { Deliveries } from "./deliveries.js";
-import type { NoticeBody } from "./notice-body.js";
+import type { NotificationBody } from "./notification.js";
 import type { Notifier } from "./notifiers/notifier.js";
 import { notifiersOf } from "./notifiers/notifiers.js";
 import { type RuleSet, ruleSetOf, type WatchedRule } from "./rule-set.js";
@@ -160,9 +160,9 @@ export class AlertRoom {
       if (outcome.kind === "unchanged") return await this.listed(id);
       const { condition, targets } = before;
       const changed = { ...outcome.state, condition, targets };
-      const notices = noticesOf([{ change: outcome.change, condition, targets }], config.cluster.name);
+      const notifications = notificationsOf([{ change: outcome.change, condition, targets }], config.cluster.name);
       const nothing = { sample: null, gone: [], told: [], forgetAfterMs: null };
-      const order = { nodeId: this.node.id, version, round, ...nothing, alerts: [changed], notices };
+      const order = { nodeId: this.node.id, version, round, ...nothing, alerts: [changed], notifications };
       if ((await store.alerts.keep(order)) === "overtaken") continue;
       this.deliveries.kick();
       return await this.listed(id);
@@ -217,7 +217,7 @@ function seenState({ state, acknowledged }: Pick<StoredAlert, "state" | "acknowl
   return state === "firing" && acknowledged !== null ? "acknowledged" : state;
 }
 
-function testBody(rule: WatchedRule | null, cluster: string, wallMs: number): NoticeBody {
+function testBody(rule: WatchedRule | null, cluster: string, wallMs: number): NotificationBody {
   const name = rule?.name ?? "test";
   const at = wallMs / 1_000;
   return {

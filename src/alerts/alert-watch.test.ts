@@ -18,7 +18,7 @@ const startNodes = (...names: readonly string[]): void => {
   for (const name of names) scene.start(name, settings, () => metrics(up));
 };
 const rounds = (): number => scene.shared.alerts.round;
-const notices = () => scene.shared.alerts.notices;
+const notifications = () => scene.shared.alerts.notifications;
 
 describe("rounds", () => {
   it("are done every 5 s by the leader of metrics_aggregator alone, while it does", async () => {
@@ -89,7 +89,7 @@ describe("an alert", () => {
     up = 1;
     await scene.clock.advance(6_000);
     expect(scene.told).toEqual(["firing down", "resolved down"]);
-    expect(notices()).toMatchObject([
+    expect(notifications()).toMatchObject([
       { change: 1, target: "log", outcome: "sent" },
       { change: 2, target: "log", outcome: "sent" },
     ]);
@@ -180,7 +180,7 @@ describe("while the database is away", () => {
     await scene.clock.advance(20_000);
     expect(scene.told).toEqual(["firing down", "firing down"]);
     expect([...scene.shared.alerts.alerts.values()]).toMatchObject([{ id: [...ids][0], state: "firing", changes: 1 }]);
-    expect(notices()).toMatchObject([{ outcome: "sent", change: 1 }]);
+    expect(notifications()).toMatchObject([{ outcome: "sent", change: 1 }]);
     up = 1;
     await scene.clock.advance(6_000);
     expect(scene.told).toEqual(["firing down", "firing down", "resolved down"]);
@@ -213,7 +213,7 @@ describe("while the database is away", () => {
     await scene.clock.advance(20_000);
     expect(scene.told).toEqual(["firing down", "resolved down"]);
     expect([...scene.shared.alerts.alerts.values()]).toMatchObject([{ state: "resolved", changes: 2 }]);
-    expect(notices().map(({ change, outcome }) => [change, outcome])).toEqual([
+    expect(notifications().map(({ change, outcome }) => [change, outcome])).toEqual([
       [1, "sent"],
       [2, "sent"],
     ]);
@@ -232,7 +232,7 @@ describe("while the database is away", () => {
     await scene.clock.advance(20_000);
     expect(scene.told).toHaveLength(6);
     expect([...scene.shared.alerts.alerts.values()]).toMatchObject([{ state: "resolved", changes: 2 }]);
-    expect(notices()).toHaveLength(2);
+    expect(notifications()).toHaveLength(2);
   });
 
   it("a short silence changes nothing", async () => {
@@ -252,14 +252,14 @@ describe("while the database is away", () => {
     up = 0;
     scene.store.alerts.claim = async () => await Promise.resolve([]); // Nobody gets round to it.
     await scene.clock.advance(16_000);
-    expect(notices()).toMatchObject([{ outcome: null }]);
+    expect(notifications()).toMatchObject([{ outcome: null }]);
     expect(scene.told).toEqual([]);
     cut("a");
     await scene.clock.advance(20_000);
     expect(scene.told).toEqual(["firing down"]);
     scene.cutOff.clear();
     await scene.clock.advance(6_000);
-    expect(notices()).toMatchObject([{ outcome: "sent" }]);
+    expect(notifications()).toMatchObject([{ outcome: "sent" }]);
   });
 
   it("what one node alone has told after all others had it resolved is resolved once more", async () => {

@@ -11,7 +11,7 @@ import { Samples } from "./core/samples.js";
 import type { Deliveries } from "./deliveries.js";
 import { LoneAlerts } from "./lone-alerts.js";
 import { tellAlone } from "./lone-telling.js";
-import { asKept, type NoticeBody, noticeBodyOf } from "./notice-body.js";
+import { asKept, type NotificationBody, notificationBodyOf } from "./notification.js";
 import type { Notifier, Told } from "./notifiers/notifier.js";
 import type { RuleSet } from "./rule-set.js";
 import { SeriesReader, writeSeries } from "./series-text.js";
@@ -116,7 +116,7 @@ export class AlertWatch {
       sample: { at, text: writeSeries(series), keptMs: rules.backMs },
       alerts: outcome.changed,
       gone: outcome.gone,
-      notices: noticesOf(outcome.changes, cluster),
+      notifications: notificationsOf(outcome.changes, cluster),
       forgetAfterMs: this.parts.forgetAfterMs,
     });
     if (kept === "overtaken") return;
@@ -127,7 +127,7 @@ export class AlertWatch {
   private async keep(order: Partial<AlertOrder>): Promise<"kept" | "overtaken"> {
     const { book, shared, nodeId } = this.parts;
     const { version = 0, round = 0 } = shared.last ?? {};
-    const nothing = { sample: null, alerts: [], gone: [], notices: [], told: [], forgetAfterMs: null };
+    const nothing = { sample: null, alerts: [], gone: [], notifications: [], told: [], forgetAfterMs: null };
     return await book.keep({ nodeId, version, round, ...nothing, ...order });
   }
 
@@ -146,7 +146,8 @@ export class AlertWatch {
     const series = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }]);
     const now = (): number => shared.nowAt(clock.mono());
     this.lone.advance(series, now());
-    const tell = async (notifier: Notifier, body: NoticeBody): Promise<Told> => await deliveries.tell(notifier, body);
+    const tell = async (notifier: Notifier, body: NotificationBody): Promise<Told> =>
+      await deliveries.tell(notifier, body);
     await tellAlone(this.lone.waiting, notifiers, tell, now);
   }
 
@@ -157,9 +158,9 @@ export class AlertWatch {
       const { lone } = this;
       const { unmarked } = deliveries;
       if (lone === null && unmarked.length === 0) return;
-      const adopted = lone?.adoptedBy(shared.alerts) ?? { alerts: [], notices: [], told: [] };
+      const adopted = lone?.adoptedBy(shared.alerts) ?? { alerts: [], notifications: [], told: [] };
       const order = { ...adopted, told: [...adopted.told, ...unmarked] };
-      const isEmpty = order.alerts.length + order.notices.length + order.told.length === 0;
+      const isEmpty = order.alerts.length + order.notifications.length + order.told.length === 0;
       if (isEmpty || (await this.keep(order)) === "kept") {
         if (lone !== null) log.info({ node_id: nodeId }, "the database answers again: alerts are everybody's");
         this.lone = null;
@@ -181,9 +182,9 @@ export class AlertWatch {
 }
 
 /** One for each target, told by nobody yet. */
-export function noticesOf(changes: readonly ToldChange[], cluster: string): AlertOrder["notices"] {
+export function notificationsOf(changes: readonly ToldChange[], cluster: string): AlertOrder["notifications"] {
   return changes.flatMap(({ change, condition, targets }) => {
-    const body = asKept(noticeBodyOf(change, condition, cluster));
+    const body = asKept(notificationBodyOf(change, condition, cluster));
     return targets.map((target) => ({ alertId: change.id, change: change.number, target, body, told: false }));
   });
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../election/clock.js";
-import type { AlertBook, ClaimedNotice, Notice, NoticeOutcome } from "../store/alert-contract.js";
+import type { AlertBook, ClaimedNotification, Notification, NotificationOutcome } from "../store/alert-contract.js";
 import type { AlertMetrics } from "../telemetry/alert-metrics.js";
-import { asNoticeBody, type NoticeBody } from "./notice-body.js";
+import { asNotificationBody, type NotificationBody } from "./notification.js";
 import type { Notifier, Told } from "./notifiers/notifier.js";
 
 export interface DeliveryParts {
@@ -32,7 +32,7 @@ const longestAskedPauseMs = 3_600_000;
  */
 export class Deliveries {
   /** Told, and the database does not know: nobody else must tell it again. */
-  unmarked: readonly Omit<Notice, "body">[] = [];
+  unmarked: readonly Omit<Notification, "body">[] = [];
   private readonly parts: DeliveryParts;
   private readonly underWay = new Set<Promise<void>>();
   private claiming = false;
@@ -60,7 +60,7 @@ export class Deliveries {
   }
 
   /** Tells it by this way, and counts what came of it. */
-  async tell(notifier: Notifier, body: NoticeBody): Promise<Told> {
+  async tell(notifier: Notifier, body: NotificationBody): Promise<Told> {
     const told = await notifier.send(body, this.parts.signal);
     this.parts.metrics.told(notifier.kind, told.kind);
     return told;
@@ -75,39 +75,39 @@ export class Deliveries {
       const lease = randomBytes(12).toString("hex");
       const at = clock.mono();
       const claimed = await book.claim({ lease, targets: [...notifiers.keys()], leaseMs, patienceMs, limit });
-      for (const notice of claimed) this.begin(notice, lease, at);
+      for (const notification of claimed) this.begin(notification, lease, at);
     }
   }
 
-  private begin(notice: ClaimedNotice, lease: string, claimedAt: number): void {
-    const work = this.deliver(notice, lease, claimedAt).finally(() => {
+  private begin(notification: ClaimedNotification, lease: string, claimedAt: number): void {
+    const work = this.deliver(notification, lease, claimedAt).finally(() => {
       this.underWay.delete(work);
       this.kick();
     });
     this.underWay.add(work);
   }
 
-  private async deliver(notice: ClaimedNotice, lease: string, claimedAt: number): Promise<void> {
+  private async deliver(notification: ClaimedNotification, lease: string, claimedAt: number): Promise<void> {
     const { book, notifiers, clock, trouble, signal } = this.parts;
-    const notifier = notifiers.get(notice.target);
+    const notifier = notifiers.get(notification.target);
     if (notifier === undefined || signal.aborted || clock.mono() - claimedAt > latestStartMs) return;
-    const body = asNoticeBody(notice.body);
+    const body = asNotificationBody(notification.body);
     const told = await this.tell(notifier, body);
     // It may have been received: the claim runs out by itself.
     if (told.kind === "failed" && signal.aborted) return;
     const { name, change, dedup_key: alertId } = body;
     if (told.kind === "failed") {
-      trouble(`could not tell ${notice.target} of the alert ${name}`, new Error(told.problem));
+      trouble(`could not tell ${notification.target} of the alert ${name}`, new Error(told.problem));
     }
     try {
-      await book.settle(notice.id, lease, this.outcomeOf(told, notice.attempts));
+      await book.settle(notification.id, lease, this.outcomeOf(told, notification.attempts));
     } catch (error) {
-      if (told.kind === "sent") this.unmarked = [...this.unmarked, { alertId, change, target: notice.target }];
+      if (told.kind === "sent") this.unmarked = [...this.unmarked, { alertId, change, target: notification.target }];
       trouble("could not write down what was told of alerts", error);
     }
   }
 
-  private outcomeOf(told: Told, attempts: number): NoticeOutcome {
+  private outcomeOf(told: Told, attempts: number): NotificationOutcome {
     if (told.kind === "sent") return told;
     const { problem, afterMs } = told;
     const backoffMs = Math.min(firstPauseMs * 2 ** Math.min(attempts - 1, 20), longestPauseMs);

@@ -1,23 +1,23 @@
-import type { AlertOrder, Notice, StoredAlert } from "../store/alert-contract.js";
+import type { AlertOrder, Notification, StoredAlert } from "../store/alert-contract.js";
 import { type Alerts, alertRound, type ToldChange } from "./alert-round.js";
 import { type Round, Samples } from "./core/samples.js";
-import { asKept, noticeBodyOf } from "./notice-body.js";
+import { asKept, notificationBodyOf } from "./notification.js";
 import type { RuleSet } from "./rule-set.js";
 import type { Series } from "./series-text.js";
 import type { SharedAlerts } from "./shared-alerts.js";
 
 /** Something to be told to one target, by this node alone. */
-export interface LoneNotice extends Notice {
+export interface LoneNotification extends Notification {
   /** By the database's clock, as far as this node can tell. */
   toldAt: number | null;
 }
 
 interface LoneChange extends ToldChange {
-  readonly notices: readonly LoneNotice[];
+  readonly notifications: readonly LoneNotification[];
 }
 
 /** What is to be written of it, once the database answers. */
-export type Adoption = Pick<AlertOrder, "alerts" | "notices" | "told">;
+export type Adoption = Pick<AlertOrder, "alerts" | "notifications" | "told">;
 
 /**
  * The alerts as one node sees them while the database does not answer: it goes on from what it knew, with its own metrics alone, and
@@ -30,14 +30,14 @@ export class LoneAlerts {
   private rounds: readonly Round[];
   private readonly changes: LoneChange[] = [];
   /** What was to be told when the database went away: nobody knows whether somebody still did. */
-  private readonly inherited: readonly LoneNotice[];
+  private readonly inherited: readonly LoneNotification[];
 
   constructor(rules: RuleSet, cluster: string, shared: SharedAlerts) {
     this.rules = rules;
     this.cluster = cluster;
     this.alerts = shared.alerts;
     this.rounds = shared.rounds;
-    this.inherited = (shared.last?.waiting ?? []).map((notice) => ({ ...notice, toldAt: null }));
+    this.inherited = (shared.last?.waiting ?? []).map((notification) => ({ ...notification, toldAt: null }));
   }
 
   /** Evaluates over this node's series of now. Others' are stale. */
@@ -47,21 +47,23 @@ export class LoneAlerts {
     this.alerts = outcome.alerts;
     for (const each of outcome.changes) {
       const { change, condition, targets } = each;
-      const body = asKept(noticeBodyOf(change, condition, this.cluster));
-      const notices = targets.map((target) => ({
+      const body = asKept(notificationBodyOf(change, condition, this.cluster));
+      const notifications = targets.map((target) => ({
         alertId: change.id,
         change: change.number,
         target,
         body,
         toldAt: null,
       }));
-      this.changes.push({ ...each, notices });
+      this.changes.push({ ...each, notifications });
     }
   }
 
   /** What was not told yet, in order. */
-  get waiting(): readonly LoneNotice[] {
-    return [...this.inherited, ...this.changes.flatMap(({ notices }) => notices)].filter((notice) => !isTold(notice));
+  get waiting(): readonly LoneNotification[] {
+    return [...this.inherited, ...this.changes.flatMap(({ notifications }) => notifications)].filter(
+      (notification) => !isTold(notification),
+    );
   }
 
   /**
@@ -72,38 +74,47 @@ export class LoneAlerts {
   adoptedBy(shared: Alerts): Adoption {
     const told = this.inherited.filter(isTold).map(keyOf);
     const alerts: StoredAlert[] = [];
-    const notices: (Notice & { readonly told: boolean })[] = [];
+    const notifications: (Notification & { readonly told: boolean })[] = [];
     for (const id of new Set(this.changes.map(({ change }) => change.id))) {
       const changes = this.changes.filter(({ change }) => change.id === id);
       const theirs = shared.get(id);
       const last = changes.at(-1) as LoneChange;
       const ours = this.alerts.get(id) ?? { ...last.change.alert, condition: last.condition, targets: last.targets };
       if (theirs !== undefined && isFiring(theirs) === isFiring(ours)) {
-        told.push(...last.notices.filter(isTold).map((notice) => ({ ...keyOf(notice), change: theirs.changes })));
+        told.push(
+          ...last.notifications
+            .filter(isTold)
+            .map((notification) => ({ ...keyOf(notification), change: theirs.changes })),
+        );
         continue;
       }
       if (theirs !== undefined && changedAt(theirs) >= lastToldAt(changes)) continue;
       const before = theirs?.changes ?? 0;
       alerts.push({ ...ours, changes: before + changes.length });
       for (const [index, each] of changes.entries()) {
-        notices.push(...each.notices.map((notice) => renumbered(notice, before + index + 1)));
+        notifications.push(...each.notifications.map((notification) => renumbered(notification, before + index + 1)));
       }
     }
-    return { alerts, notices, told };
+    return { alerts, notifications, told };
   }
 }
 
 const isFiring = ({ state }: StoredAlert): boolean => state === "firing";
-const isTold = ({ toldAt }: LoneNotice): boolean => toldAt !== null;
-const keyOf = ({ alertId, change, target }: Notice) => ({ alertId, change, target });
+const isTold = ({ toldAt }: LoneNotification): boolean => toldAt !== null;
+const keyOf = ({ alertId, change, target }: Notification) => ({ alertId, change, target });
 
 const changedAt = ({ firedAt, acknowledged, resolvedAt }: StoredAlert): number =>
   Math.max(firedAt ?? 0, acknowledged?.at ?? 0, resolvedAt ?? 0);
 
 const lastToldAt = (changes: readonly LoneChange[]): number =>
-  Math.max(...changes.flatMap(({ change, notices }) => [change.at, ...notices.map(({ toldAt }) => toldAt ?? 0)]));
+  Math.max(
+    ...changes.flatMap(({ change, notifications }) => [change.at, ...notifications.map(({ toldAt }) => toldAt ?? 0)]),
+  );
 
-function renumbered({ toldAt, ...notice }: LoneNotice, change: number): Notice & { readonly told: boolean } {
-  const body = { ...(notice.body as Record<string, never>), change };
-  return { ...notice, change, body, told: toldAt !== null };
+function renumbered(
+  { toldAt, ...notification }: LoneNotification,
+  change: number,
+): Notification & { readonly told: boolean } {
+  const body = { ...(notification.body as Record<string, never>), change };
+  return { ...notification, change, body, told: toldAt !== null };
 }

@@ -1,5 +1,5 @@
-import type { LoneNotice } from "./lone-alerts.js";
-import { asNoticeBody, type NoticeBody } from "./notice-body.js";
+import type { LoneNotification } from "./lone-alerts.js";
+import { asNotificationBody, type NotificationBody } from "./notification.js";
 import type { Notifier, Told } from "./notifiers/notifier.js";
 
 /**
@@ -7,9 +7,9 @@ import type { Notifier, Told } from "./notifiers/notifier.js";
  * time. What was told is marked.
  */
 export async function tellAlone(
-  waiting: readonly LoneNotice[],
+  waiting: readonly LoneNotification[],
   notifiers: ReadonlyMap<string, Notifier>,
-  tell: (notifier: Notifier, body: NoticeBody) => Promise<Told>,
+  tell: (notifier: Notifier, body: NotificationBody) => Promise<Told>,
   now: () => number,
 ): Promise<void> {
   const targets = new Set(waiting.map(({ target }) => target));
@@ -17,10 +17,10 @@ export async function tellAlone(
     [...targets].map(async (target) => {
       const notifier = notifiers.get(target);
       if (notifier === undefined) return;
-      for (const notice of waiting.filter((each) => each.target === target)) {
-        const told = await tell(notifier, asNoticeBody(notice.body));
+      for (const notification of waiting.filter((each) => each.target === target)) {
+        const told = await tell(notifier, asNotificationBody(notification.body));
         if (told.kind === "failed") return;
-        notice.toldAt = now();
+        notification.toldAt = now();
       }
     }),
   );

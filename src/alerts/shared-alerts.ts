@@ -1,4 +1,4 @@
-import type { AlertLook, Notice, StoredAlert } from "../store/alert-contract.js";
+import type { AlertLook, Notification, StoredAlert } from "../store/alert-contract.js";
 import type { Alerts } from "./alert-round.js";
 import type { Round } from "./core/samples.js";
 import { readSeries } from "./series-text.js";
@@ -10,7 +10,7 @@ interface Seen {
   /** On this node's own clock, when that was the database's time. */
   readonly mono: number;
   readonly ageMs: number | null;
-  readonly waiting: readonly Notice[];
+  readonly waiting: readonly Notification[];
 }
 
 /** What this node knows of the alerts that all share, as of its last look: enough to go on by itself. */

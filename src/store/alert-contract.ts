@@ -15,12 +15,12 @@ export interface AlertBook {
   list(limit: number): Promise<readonly ListedAlert[]>;
 
   /**
-   * Notices that are due, for so long: of one alert and target only the first that waits, so that they are told in their order. What
+   * Notifications that are due, for so long: of one alert and target only the first that waits, so that they are told in their order. What
    * nobody could tell for `patienceMs` is given up.
    */
-  claim(order: ClaimOrder): Promise<readonly ClaimedNotice[]>;
+  claim(order: ClaimOrder): Promise<readonly ClaimedNotification[]>;
   /** Answers false where the claim was over, and somebody else has it or had it. */
-  settle(id: string, lease: string, outcome: NoticeOutcome): Promise<boolean>;
+  settle(id: string, lease: string, outcome: NotificationOutcome): Promise<boolean>;
 }
 
 export interface StoredAlert extends AlertState {
@@ -31,10 +31,10 @@ export interface StoredAlert extends AlertState {
 
 export interface ListedAlert extends StoredAlert {
   /** The latest first. */
-  readonly notified: readonly ToldNotice[];
+  readonly notified: readonly ToldNotification[];
 }
 
-export interface ToldNotice {
+export interface ToldNotification {
   readonly target: string;
   readonly change: string;
   readonly at: number;
@@ -61,7 +61,7 @@ export interface AlertLook {
   /** Null where the version is the one that is known. */
   readonly alerts: readonly StoredAlert[] | null;
   /** What was not told yet, the oldest first, at most 100. */
-  readonly waiting: readonly Notice[];
+  readonly waiting: readonly Notification[];
   /** Oldest first. */
   readonly samples: readonly StoredSamples[];
 }
@@ -73,7 +73,7 @@ export interface StoredSamples {
 }
 
 /** One change of one alert, to be told to one target. */
-export interface Notice {
+export interface Notification {
   readonly alertId: string;
   readonly change: number;
   readonly target: string;
@@ -91,9 +91,9 @@ export interface AlertOrder {
   /** Alerts that are no more. */
   readonly gone: readonly string[];
   /** `told`: by whoever writes this. */
-  readonly notices: readonly (Notice & { readonly told: boolean })[];
-  /** Notices of before that were told meanwhile. */
-  readonly told: readonly Omit<Notice, "body">[];
+  readonly notifications: readonly (Notification & { readonly told: boolean })[];
+  /** Notifications of before that were told meanwhile. */
+  readonly told: readonly Omit<Notification, "body">[];
   /** What was resolved so long ago goes; null keeps it. */
   readonly forgetAfterMs: number | null;
 }
@@ -107,7 +107,7 @@ export interface ClaimOrder {
   readonly limit: number;
 }
 
-export interface ClaimedNotice {
+export interface ClaimedNotification {
   readonly id: string;
   readonly target: string;
   readonly body: Json;
@@ -115,6 +115,6 @@ export interface ClaimedNotice {
   readonly attempts: number;
 }
 
-export type NoticeOutcome =
+export type NotificationOutcome =
   | { readonly kind: "sent" }
   | { readonly kind: "failed"; readonly problem: string; readonly retryMs: number };

@@ -151,7 +151,18 @@ describe("every route", () => {
     const routes = new Set((await routesOf(worker)).map(asGet));
     const missing = Object.keys(table).filter((route) => !routes.has(route));
     const engines = ["/messages", "/connections", "/config"];
-    const served = ["/docs", "/assets", "/session", "/queue", "/dead-letters", ...engines, "/v1/", "/tokens", "/audit"];
+    const served = [
+      "/docs",
+      "/assets",
+      "/session",
+      "/queue",
+      "/dead-letters",
+      ...engines,
+      "/alerts",
+      "/v1/",
+      "/tokens",
+      "/audit",
+    ];
     const isGateways = (route: string): boolean =>
       route === "GET /" || served.some((path) => route.split(" ")[1]?.startsWith(path));
     expect(missing).toEqual(Object.keys(table).filter(isGateways));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StoredAlert } from "../../src/store/alert-contract.js";
-import { NoticeReceiver } from "../support/notice-receiver.js";
+import { NotificationReceiver } from "../support/notification-receiver.js";
 import { type Served, serve, serveOpen } from "./served.js";
 import { awayAtOnce, StandInNode } from "./stand-in-node.js";
 
@@ -133,7 +133,7 @@ describe("an alert", () => {
     const again = await post(served, "/alerts/a1/acknowledge", {}, headers);
     expect(again).toMatchObject({ status: 200, body: { state: "acknowledged" } });
     await expect.poll(() => served.node.lines.filter(({ state }) => state === "acknowledged")).toHaveLength(1);
-    await expect.poll(() => served.node.alertTables.notices.map(({ outcome }) => outcome)).toEqual(["sent"]);
+    await expect.poll(() => served.node.alertTables.notifications.map(({ outcome }) => outcome)).toEqual(["sent"]);
     expect(served.node.auditRows.map(({ action }) => action)).toContain("POST /alerts/:id/acknowledge");
   });
 
@@ -157,7 +157,7 @@ describe("an alert", () => {
       expect(await post(served, `/alerts/No!/${act}`)).toMatchObject({ status: 422 });
       expect(await post(served, `/alerts/a1/${act}`, { by: "me" })).toMatchObject({ status: 422 });
     }
-    expect(served.node.alertTables.notices).toEqual([]);
+    expect(served.node.alertTables.notifications).toEqual([]);
   });
 
   it("is acknowledged also where others write at the same time", async () => {
@@ -171,7 +171,7 @@ describe("an alert", () => {
 
 describe("POST /alerts/test", () => {
   it("tells every target of a rule, or of all, and says what happened to each", async () => {
-    await using receiver = await NoticeReceiver.start();
+    await using receiver = await NotificationReceiver.start();
     const alerts = [
       { name: "down", condition: "up == 0", notify: [`webhook:${receiver.url}/ok`] },
       { name: "slow", condition: "up == 1", notify: ["webhook:http://127.0.0.1:1/hush"] },
@@ -188,7 +188,7 @@ describe("POST /alerts/test", () => {
         ],
       },
     });
-    expect(receiver.notices()).toMatchObject([
+    expect(receiver.notifications()).toMatchObject([
       { kind: "test", name: "down", summary: expect.stringContaining("a test") },
     ]);
     const all = await post(served, "/alerts/test");

@@ -44,11 +44,11 @@ describe.each([
 
   const keep = async (changed: Partial<AlertOrder> = {}): Promise<"kept" | "overtaken"> => {
     const { version, round } = await look();
-    const empty = { alerts: [], gone: [], notices: [], told: [], forgetAfterMs: null };
+    const empty = { alerts: [], gone: [], notifications: [], told: [], forgetAfterMs: null };
     return await book.keep({ nodeId: "a", version, round, sample: null, ...empty, ...changed });
   };
 
-  const notice = (alertId: string, change: number, target = "log", told = false) => ({
+  const notification = (alertId: string, change: number, target = "log", told = false) => ({
     alertId,
     change,
     target,
@@ -83,7 +83,7 @@ describe.each([
   it("write nothing of what was overtaken", async () => {
     const { version, round } = await look();
     await keep({ alerts: [alert("1")] });
-    const late = { version, round, alerts: [alert("2")], gone: ["1"], notices: [notice("1", 1)] };
+    const late = { version, round, alerts: [alert("2")], gone: ["1"], notifications: [notification("1", 1)] };
     expect(await keep(late)).toBe("overtaken");
     expect(await look()).toMatchObject({ alerts: [{ id: "1" }], waiting: [] });
   });
@@ -133,8 +133,8 @@ describe.each([
     expect(await textsOf(day)).toEqual(["2", "3"]);
   });
 
-  it("hand a notice to one node at a time, with a new attempt each time", async () => {
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1)] });
+  it("hand a notification to one node at a time, with a new attempt each time", async () => {
+    await keep({ alerts: [alert("1")], notifications: [notification("1", 1)] });
     expect(await claim("x")).toEqual([
       { id: expect.any(String), target: "log", body: { kind: "firing", text: "any" }, attempts: 1 },
     ]);
@@ -143,9 +143,9 @@ describe.each([
     expect(await claim("y")).toMatchObject([{ attempts: 2 }]);
   });
 
-  it("hand each notice to one of many nodes that ask at once", async () => {
+  it("hand each notification to one of many nodes that ask at once", async () => {
     const ids = Array.from({ length: 20 }, (_, index) => `${index}`);
-    await keep({ alerts: ids.map((id) => alert(id)), notices: ids.map((id) => notice(id, 1)) });
+    await keep({ alerts: ids.map((id) => alert(id)), notifications: ids.map((id) => notification(id, 1)) });
     const claims = await Promise.all(["x", "y", "z"].map((lease) => claim(lease, { limit: 20 })));
     const claimed = claims.flat().map(({ id }) => id);
     expect(new Set(claimed).size).toBe(claimed.length);
@@ -154,7 +154,7 @@ describe.each([
   it("hand out only what the node knows how to tell, and no more than it asks for", async () => {
     await keep({
       alerts: [alert("1"), alert("2")],
-      notices: [notice("1", 1, "pagerduty"), notice("1", 1), notice("2", 1)],
+      notifications: [notification("1", 1, "pagerduty"), notification("1", 1), notification("2", 1)],
     });
     expect(await claim("x", { limit: 1 })).toMatchObject([{ target: "log" }]);
     expect(await claim("y")).toMatchObject([{ target: "log" }]);
@@ -162,9 +162,12 @@ describe.each([
     expect(await claim("z", { targets: ["pagerduty"] })).toHaveLength(1);
   });
 
-  it("keep the order of an alert's notices to each target, also over retries", async () => {
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1), notice("1", 1, "slack:#ops")] });
-    await keep({ alerts: [alert("1", { changes: 2 })], notices: [notice("1", 2), notice("1", 2, "slack:#ops")] });
+  it("keep the order of an alert's notifications to each target, also over retries", async () => {
+    await keep({ alerts: [alert("1")], notifications: [notification("1", 1), notification("1", 1, "slack:#ops")] });
+    await keep({
+      alerts: [alert("1", { changes: 2 })],
+      notifications: [notification("1", 2), notification("1", 2, "slack:#ops")],
+    });
     const [first, second] = await claim("x");
     expect([first, second]).toMatchObject([{ body: { kind: "firing" } }, { body: { kind: "firing" } }]);
     await book.settle(first?.id ?? "", "x", { kind: "sent" });
@@ -177,8 +180,8 @@ describe.each([
     expect(await claim("y")).toMatchObject([{ target: second?.target, body: { kind: "firing" }, attempts: 2 }]);
   });
 
-  it("settle a notice once, by whoever has claimed it last", async () => {
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1)] });
+  it("settle a notification once, by whoever has claimed it last", async () => {
+    await keep({ alerts: [alert("1")], notifications: [notification("1", 1)] });
     const [claimed] = await claim("x");
     const id = claimed?.id ?? "";
     await harness.advance(31_000);
@@ -191,14 +194,17 @@ describe.each([
     expect(await claim("z")).toEqual([]);
   });
 
-  it("take a change's notice once", async () => {
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1)] });
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1), notice("1", 2)] });
+  it("take a change's notification once", async () => {
+    await keep({ alerts: [alert("1")], notifications: [notification("1", 1)] });
+    await keep({ alerts: [alert("1")], notifications: [notification("1", 1), notification("1", 2)] });
     expect((await look()).waiting.map(({ change }) => change)).toEqual([1, 2]);
   });
 
   it("take note of what was told elsewhere", async () => {
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1), notice("1", 1, "slack:#ops", true)] });
+    await keep({
+      alerts: [alert("1")],
+      notifications: [notification("1", 1), notification("1", 1, "slack:#ops", true)],
+    });
     expect((await look()).waiting).toMatchObject([
       { alertId: "1", change: 1, target: "log", body: { kind: "firing" } },
     ]);
@@ -209,11 +215,11 @@ describe.each([
   });
 
   it("give up what nobody could tell for a day, and go on with what came after", async () => {
-    await keep({ alerts: [alert("1")], notices: [notice("1", 1)] });
+    await keep({ alerts: [alert("1")], notifications: [notification("1", 1)] });
     const [claimed] = await claim("x");
     await book.settle(claimed?.id ?? "", "x", { kind: "failed", problem: "HTTP 404", retryMs: 600_000 });
     await harness.advance(day + 1_000);
-    await keep({ alerts: [alert("1", { changes: 2 })], notices: [notice("1", 2)] });
+    await keep({ alerts: [alert("1", { changes: 2 })], notifications: [notification("1", 2)] });
     expect(await claim("y")).toMatchObject([{ body: { kind: "resolved" } }]);
     expect((await book.list(10))[0]?.notified).toMatchObject([
       { change: "resolved", outcome: "waiting", attempts: 1, problem: null },
@@ -231,7 +237,7 @@ describe.each([
         alert("first"),
         alert("later", { activeSince: 1_700_000_060_000 }),
       ],
-      notices: [notice("first", 1)],
+      notifications: [notification("first", 1)],
     });
     const listed = await book.list(10);
     expect(listed.map(({ id }) => id)).toEqual(["later", "first", "soon", "over", "old"]);
@@ -245,7 +251,7 @@ describe.each([
     const over = { state: "resolved", resolvedAt: (await look()).now } as const;
     await keep({
       alerts: [alert("gone", over), alert("quiet", { ...over, quiet: true }), alert("untold", over), alert("fires")],
-      notices: [notice("untold", 2), notice("gone", 2, "log", true)],
+      notifications: [notification("untold", 2), notification("gone", 2, "log", true)],
     });
     const idsOf = async () => (await look()).alerts?.map(({ id }) => id);
     await harness.advance(10 * day);

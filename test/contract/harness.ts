@@ -138,8 +138,8 @@ export async function postgresHarness(given?: { database: TestDatabase; url: str
            update holdfast.alerts set
              active_since = active_since - back, fired_at = fired_at - back, resolved_at = resolved_at - back
            from step),
-         alert_notices as (
-           update holdfast.alert_notices set
+         alert_notifications as (
+           update holdfast.alert_notifications set
              at = at - back, due_at = due_at - back, leased_until = leased_until - back, done_at = done_at - back
            from step)
          update holdfast.leases set

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AlertAnswer } from "../../src/server/alert-answers.js";
 import type { ListAnswer } from "../../src/server/page.js";
 import { alertSettings, evaluatedBy, moreRounds } from "../support/alert-cluster.js";
-import { NoticeReceiver } from "../support/notice-receiver.js";
+import { NotificationReceiver } from "../support/notification-receiver.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
 
@@ -17,7 +17,7 @@ const nobodyLeads = {
 describe("alerts of a cluster of processes", () => {
   it("are told once each over the loss of whoever evaluates, while nobody leads", async () => {
     await using database = await createTestDatabase();
-    await using receiver = await NoticeReceiver.start();
+    await using receiver = await NotificationReceiver.start();
     await using cluster = await ServeCluster.start(database.url, 2, alertSettings(receiver, [nobodyLeads]));
     const { nodes } = cluster;
     for (const id of ["node-1", "node-2"]) await cluster.node(id).post(`/cluster/nodes/${id}/drain`);
@@ -35,7 +35,7 @@ describe("alerts of a cluster of processes", () => {
     await left.post(`/cluster/nodes/${id}/resume`);
     await receiver.told("no_scheduler_leader", ["firing", "acknowledged", "resolved"]);
     await moreRounds(left);
-    const told = receiver.notices();
+    const told = receiver.notifications();
     expect(told.map(({ change }) => change)).toEqual([1, 2, 3]);
     expect(new Set(told.map(({ dedup_key: key }) => key))).toEqual(new Set([items[0]?.id]));
     expect(told[0]).toMatchObject({ severity: "critical", value: "0", summary: "no_scheduler_leader" });
@@ -43,7 +43,7 @@ describe("alerts of a cluster of processes", () => {
 
   it("go without the series of a node that has vanished", async () => {
     await using database = await createTestDatabase();
-    await using receiver = await NoticeReceiver.start();
+    await using receiver = await NotificationReceiver.start();
     const settings = alertSettings(receiver, [
       { name: "alone", condition: 'count(holdfast_leader_is_leader{role="scheduler"}) < 2' },
     ]);
@@ -55,13 +55,13 @@ describe("alerts of a cluster of processes", () => {
 
   it("are signed, and told again until they are taken", async () => {
     await using database = await createTestDatabase();
-    await using receiver = await NoticeReceiver.start();
+    await using receiver = await NotificationReceiver.start();
     receiver.answers.push({ status: 503, headers: { "retry-after": "1" } });
     const settings = alertSettings(receiver, [{ name: "always", condition: "holdfast_leader_is_leader >= 0" }], {
       "notify.webhook.secret": "a secret of the two",
     });
     await using _cluster = await ServeCluster.start(database.url, 1, settings);
-    const alerts = (): number => new Set(receiver.notices("always").map(({ dedup_key: key }) => key)).size;
+    const alerts = (): number => new Set(receiver.notifications("always").map(({ dedup_key: key }) => key)).size;
     await expect.poll(() => receiver.posts.length - alerts(), { timeout: 60_000 }).toBe(1);
     const [refused] = receiver.posts;
     const again = receiver.posts.slice(1).find(({ text }) => text === refused?.text);

@@ -1,5 +1,5 @@
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import type { NoticeReceiver } from "./notice-receiver.js";
+import type { NotificationReceiver } from "./notification-receiver.js";
 import type { ServeProcess, ServeSettings } from "./serve-process.js";
 
 interface TestRule {
@@ -11,7 +11,7 @@ interface TestRule {
 
 /** Settings of nodes that evaluate these rules and no others, soon and often, and tell this receiver. */
 export function alertSettings(
-  receiver: NoticeReceiver,
+  receiver: NotificationReceiver,
   rules: readonly TestRule[],
   others: ServeSettings = {},
 ): ServeSettings {

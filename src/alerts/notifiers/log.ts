@@ -1,30 +1,30 @@
 import type { Logger } from "pino";
-import { byWhom, headlineOf, type NoticeBody } from "../notice-body.js";
+import { byWhom, headlineOf, type NotificationBody } from "../notification.js";
 import type { Notifier } from "./notifier.js";
 
 /** The node's own log, which is told of everything. */
 export function logNotifier(log: Logger): Notifier {
   return {
     kind: "log",
-    async send(notice) {
-      const { dedup_key: alertId, name, severity, labels, value, change } = notice;
+    async send(notification) {
+      const { dedup_key: alertId, name, severity, labels, value, change } = notification;
       const line = {
         alert: name,
         alert_id: alertId,
         change,
         severity,
-        state: notice.kind,
+        state: notification.kind,
         labels,
         value,
-        by: byWhom(notice),
+        by: byWhom(notification),
       };
-      log[levelOf(notice)](line, `${headlineOf(notice)}: ${notice.summary}`);
+      log[levelOf(notification)](line, `${headlineOf(notification)}: ${notification.summary}`);
       return await Promise.resolve({ kind: "sent" });
     },
   };
 }
 
-function levelOf({ kind, severity }: NoticeBody): "info" | "warn" | "error" {
+function levelOf({ kind, severity }: NotificationBody): "info" | "warn" | "error" {
   if (kind !== "firing" || severity === "info") return "info";
   return severity === "critical" ? "error" : "warn";
 }

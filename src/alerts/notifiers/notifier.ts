@@ -1,10 +1,10 @@
-import type { NoticeBody } from "../notice-body.js";
+import type { NotificationBody } from "../notification.js";
 
 /** A way to tell somebody. It never throws, and what it says of a failure holds nothing secret. */
 export interface Notifier {
   /** As metrics call it: its kind, and not whom it reaches. */
   readonly kind: "slack" | "pagerduty" | "webhook" | "log";
-  send(body: NoticeBody, signal: AbortSignal): Promise<Told>;
+  send(body: NotificationBody, signal: AbortSignal): Promise<Told>;
 }
 
 export type Told =

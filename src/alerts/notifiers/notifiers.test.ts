@@ -2,13 +2,13 @@ import { createHmac } from "node:crypto";
 import { createServer } from "node:net";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NoticeReceiver } from "../../../test/support/notice-receiver.js";
+import { NotificationReceiver } from "../../../test/support/notification-receiver.js";
 import { type ConfigOptions, resolveConfig } from "../../config/config.js";
-import type { NoticeBody } from "../notice-body.js";
+import type { NotificationBody } from "../notification.js";
 import type { Notifier, Told } from "./notifier.js";
 import { nameOfTarget, notifiersOf } from "./notifiers.js";
 
-const notice: NoticeBody = {
+const notification: NotificationBody = {
   kind: "firing",
   cluster: "default",
   dedup_key: "abc",
@@ -27,7 +27,7 @@ const notice: NoticeBody = {
 };
 
 describe("notifiers", () => {
-  let receiver: NoticeReceiver;
+  let receiver: NotificationReceiver;
   const lines: Record<string, unknown>[] = [];
   const log = pino(
     { base: null },
@@ -36,7 +36,7 @@ describe("notifiers", () => {
   const going = new AbortController();
 
   beforeEach(async () => {
-    receiver = await NoticeReceiver.start();
+    receiver = await NotificationReceiver.start();
     lines.length = 0;
   });
   afterEach(async () => await receiver[Symbol.asyncDispose]());
@@ -50,17 +50,17 @@ describe("notifiers", () => {
     return found;
   }
 
-  const send = async (notifier: Notifier, changed: Partial<NoticeBody> = {}): Promise<Told> =>
-    await notifier.send({ ...notice, ...changed }, going.signal);
+  const send = async (notifier: Notifier, changed: Partial<NotificationBody> = {}): Promise<Told> =>
+    await notifier.send({ ...notification, ...changed }, going.signal);
 
   const hook = (path = "/hook?key=hush", allow: readonly string[] = ["127.0.0.1"], secret = "s3cret"): Notifier =>
     notifierOf(`webhook:${receiver.url}${path}`, { webhook: { allow, secret } });
 
-  it("post to a webhook the notice, signed over the time and the body", async () => {
+  it("post to a webhook the notification, signed over the time and the body", async () => {
     expect(await send(hook())).toEqual({ kind: "sent" });
     const [post] = receiver.posts;
     expect(post?.path).toBe("/hook?key=hush");
-    expect(JSON.parse(post?.text ?? "")).toEqual(notice);
+    expect(JSON.parse(post?.text ?? "")).toEqual(notification);
     expect(post?.headers).toMatchObject({
       "content-type": "application/json",
       "x-holdfast-timestamp": "1700000001",
@@ -138,7 +138,7 @@ describe("notifiers", () => {
     const silent = notifierOf(`webhook:http://127.0.0.1:${port}/`, { webhook: { allow: ["127.0.0.1"] } });
     const off = new AbortController();
     server.once("connection", () => off.abort());
-    expect(await silent.send(notice, off.signal)).toEqual({
+    expect(await silent.send(notification, off.signal)).toEqual({
       kind: "failed",
       problem: "it was called off",
       afterMs: null,
@@ -183,7 +183,7 @@ describe("notifiers", () => {
         timestamp: "2023-11-14T22:13:20.500Z",
         group: "default",
         class: "down",
-        custom_details: { condition: "up == 0", value: "0", labels: notice.labels },
+        custom_details: { condition: "up == 0", value: "0", labels: notification.labels },
       },
     });
     receiver.posts.length = 0;
@@ -209,7 +209,7 @@ describe("notifiers", () => {
         alert: "down",
         alert_id: "abc",
         state: "firing",
-        labels: notice.labels,
+        labels: notification.labels,
       },
       { level: 40 },
       { level: 30 },

@@ -1,5 +1,5 @@
 import type { Secret } from "../../config/secret.js";
-import { byWhom, headlineOf, type NoticeBody } from "../notice-body.js";
+import { byWhom, headlineOf, type NotificationBody } from "../notification.js";
 import { guardedPost } from "./guarded-post.js";
 import type { Notifier } from "./notifier.js";
 import { everywhere } from "./reachable-address.js";
@@ -10,8 +10,8 @@ export function slackNotifier(parts: { readonly url: Secret; readonly channel: s
   const { url, channel } = parts;
   return {
     kind: "slack",
-    async send(notice, signal) {
-      const body = JSON.stringify({ ...(channel === null ? {} : { channel }), ...messageOf(notice) });
+    async send(notification, signal) {
+      const body = JSON.stringify({ ...(channel === null ? {} : { channel }), ...messageOf(notification) });
       return toldBy(await guardedPost({ url: url.reveal(), headers: {}, body, reach: everywhere, signal }), sayOf);
     },
   };
@@ -22,9 +22,9 @@ const sayOf = (text: string): string | null => (/^[a-z_]{1,40}$/.test(text) ? te
 
 const bySeverity: Readonly<Record<string, string>> = { critical: "#c62828", warning: "#ef6c00", info: "#1565c0" };
 
-function messageOf(notice: NoticeBody) {
-  const { kind, summary, labels, value, condition, severity, at } = notice;
-  const by = byWhom(notice);
+function messageOf(notification: NotificationBody) {
+  const { kind, summary, labels, value, condition, severity, at } = notification;
+  const by = byWhom(notification);
   const lines = [
     escaped(summary),
     ...(by === null ? [] : [`by ${escaped(by)}`]),
@@ -34,7 +34,7 @@ function messageOf(notice: NoticeBody) {
       .join(", "),
   ];
   const color = kind === "resolved" ? "#2e7d32" : (bySeverity[severity] ?? bySeverity.warning);
-  const headline = escaped(headlineOf(notice));
+  const headline = escaped(headlineOf(notification));
   return { text: headline, attachments: [{ color, fallback: headline, text: lines.join("\n"), ts: Math.floor(at) }] };
 }
 

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Secret } from "../../config/secret.js";
-import type { NoticeBody } from "../notice-body.js";
+import type { NotificationBody } from "../notification.js";
 import { guardedPost } from "./guarded-post.js";
 import type { Notifier } from "./notifier.js";
 import type { Reach } from "./reachable-address.js";
@@ -16,13 +16,13 @@ export function webhookNotifier(parts: {
   const { url, secret, reach, now } = parts;
   return {
     kind: "webhook",
-    async send(notice, signal) {
-      const body = JSON.stringify(notice);
+    async send(notification, signal) {
+      const body = JSON.stringify(notification);
       const timestamp = `${Math.floor(now() / 1_000)}`;
       const signed: Record<string, string> = secret.isEmpty
         ? {}
         : { "x-holdfast-signature": signatureOf(secret.reveal(), timestamp, body) };
-      const headers = { "x-holdfast-timestamp": timestamp, "x-holdfast-delivery": deliveryOf(notice), ...signed };
+      const headers = { "x-holdfast-timestamp": timestamp, "x-holdfast-delivery": deliveryOf(notification), ...signed };
       return toldBy(await guardedPost({ url: url.reveal(), headers, body, reach, signal }));
     },
   };
@@ -33,4 +33,4 @@ export function signatureOf(secret: string, timestamp: string, body: string): st
 }
 
 /** The same for every attempt to tell the same. */
-const deliveryOf = ({ dedup_key: key, change }: NoticeBody): string => `${key}.${change}`;
+const deliveryOf = ({ dedup_key: key, change }: NotificationBody): string => `${key}.${change}`;

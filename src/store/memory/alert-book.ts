@@ -1,5 +1,5 @@
-import type { AlertBook, AlertOrder, Notice, StoredAlert } from "../alert-contract.js";
-import type { MemoryAlertTables, MemoryNotice } from "./alert-tables.js";
+import type { AlertBook, AlertOrder, Notification, StoredAlert } from "../alert-contract.js";
+import type { MemoryAlertTables, MemoryNotification } from "./alert-tables.js";
 
 const mostWaiting = 100;
 const mostTold = 50;
@@ -17,7 +17,7 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
         round: tables.round,
         ageMs: tables.at === null ? null : now() - tables.at,
         alerts: version === tables.version ? null : [...tables.alerts.values()].sort(byId),
-        waiting: tables.notices.filter(isWaiting).slice(0, mostWaiting).map(noticeOf),
+        waiting: tables.notifications.filter(isWaiting).slice(0, mostWaiting).map(notificationOf),
         samples: tables.samples.filter(({ id, at }) => Number(id) > seen && at > since),
       });
     },
@@ -31,27 +31,32 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
         (one, other) => rank[one.state] - rank[other.state] || latest(other) - latest(one) || byId(one, other),
       );
       const listed = sorted.slice(0, limit).map((alert) => {
-        const notices = tables.notices.filter(({ alertId }) => alertId === alert.id).toReversed();
-        return { ...alert, notified: notices.slice(0, mostTold).map(toldOf) };
+        const notifications = tables.notifications.filter(({ alertId }) => alertId === alert.id).toReversed();
+        return { ...alert, notified: notifications.slice(0, mostTold).map(toldOf) };
       });
       return await Promise.resolve(listed);
     },
     async claim({ lease, targets, leaseMs, patienceMs, limit }) {
       const at = now();
-      const isFree = (notice: MemoryNotice): boolean => isWaiting(notice) && notice.leasedUntil <= at;
-      for (const notice of tables.notices) {
-        if (isFree(notice) && notice.at < at - patienceMs) finish(notice, at, "given_up");
+      const isFree = (notification: MemoryNotification): boolean =>
+        isWaiting(notification) && notification.leasedUntil <= at;
+      for (const notification of tables.notifications) {
+        if (isFree(notification) && notification.at < at - patienceMs) finish(notification, at, "given_up");
       }
-      const isFirst = ({ id, alertId, target }: MemoryNotice): boolean =>
-        !tables.notices.some(
+      const isFirst = ({ id, alertId, target }: MemoryNotification): boolean =>
+        !tables.notifications.some(
           (other) => isWaiting(other) && other.alertId === alertId && other.target === target && other.id < id,
         );
-      const due = tables.notices.filter(
-        (notice) => isFree(notice) && notice.dueAt <= at && targets.includes(notice.target) && isFirst(notice),
+      const due = tables.notifications.filter(
+        (notification) =>
+          isFree(notification) &&
+          notification.dueAt <= at &&
+          targets.includes(notification.target) &&
+          isFirst(notification),
       );
       const claimed = due.slice(0, limit);
-      for (const notice of claimed) {
-        Object.assign(notice, { lease, leasedUntil: at + leaseMs, attempts: notice.attempts + 1 });
+      for (const notification of claimed) {
+        Object.assign(notification, { lease, leasedUntil: at + leaseMs, attempts: notification.attempts + 1 });
       }
       return await Promise.resolve(
         claimed.map(({ id, target, body, attempts }) => ({
@@ -63,14 +68,15 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
       );
     },
     async settle(id, lease, outcome) {
-      const notice = tables.notices.find((each) => `${each.id}` === id);
-      if (notice === undefined || notice.lease !== lease || !isWaiting(notice)) return await Promise.resolve(false);
+      const notification = tables.notifications.find((each) => `${each.id}` === id);
+      if (notification === undefined || notification.lease !== lease || !isWaiting(notification))
+        return await Promise.resolve(false);
       if (outcome.kind === "sent") {
-        finish(notice, now(), "sent");
-        notice.problem = null;
+        finish(notification, now(), "sent");
+        notification.problem = null;
       } else {
         const { problem, retryMs } = outcome;
-        Object.assign(notice, { problem, dueAt: now() + retryMs, lease: null, leasedUntil: 0 });
+        Object.assign(notification, { problem, dueAt: now() + retryMs, lease: null, leasedUntil: 0 });
       }
       return await Promise.resolve(true);
     },
@@ -78,7 +84,7 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
 }
 
 function write(tables: MemoryAlertTables, at: number, order: AlertOrder): void {
-  const { sample, alerts, gone, notices, told, forgetAfterMs } = order;
+  const { sample, alerts, gone, notifications, told, forgetAfterMs } = order;
   if (alerts.length + gone.length > 0) tables.version += 1;
   if (sample !== null) {
     tables.round += 1;
@@ -89,44 +95,44 @@ function write(tables: MemoryAlertTables, at: number, order: AlertOrder): void {
   }
   for (const id of gone) drop(tables, id);
   for (const alert of alerts) tables.alerts.set(alert.id, alert);
-  for (const { told: isTold, ...notice } of notices) {
-    if (tables.notices.some((each) => isSame(each, notice))) continue;
-    tables.lastNotice += 1;
+  for (const { told: isTold, ...notification } of notifications) {
+    if (tables.notifications.some((each) => isSame(each, notification))) continue;
+    tables.lastNotification += 1;
     const outcome = isTold ? ("sent" as const) : null;
     const state = { dueAt: at, attempts: 0, lease: null, leasedUntil: 0, doneAt: isTold ? at : null, outcome };
-    tables.notices.push({ ...notice, id: tables.lastNotice, at, ...state, problem: null });
+    tables.notifications.push({ ...notification, id: tables.lastNotification, at, ...state, problem: null });
   }
-  for (const notice of tables.notices) {
-    if (isWaiting(notice) && told.some((each) => isSame(each, notice))) finish(notice, at, "sent");
+  for (const notification of tables.notifications) {
+    if (isWaiting(notification) && told.some((each) => isSame(each, notification))) finish(notification, at, "sent");
   }
   if (forgetAfterMs === null) return;
   for (const { id, state, quiet, resolvedAt } of tables.alerts.values()) {
     const isOld = state === "resolved" && !quiet && (resolvedAt ?? at) < at - forgetAfterMs;
-    if (isOld && !tables.notices.some((each) => each.alertId === id && isWaiting(each))) drop(tables, id);
+    if (isOld && !tables.notifications.some((each) => each.alertId === id && isWaiting(each))) drop(tables, id);
   }
 }
 
 function drop(tables: MemoryAlertTables, id: string): void {
   tables.alerts.delete(id);
-  tables.notices = tables.notices.filter(({ alertId }) => alertId !== id);
+  tables.notifications = tables.notifications.filter(({ alertId }) => alertId !== id);
 }
 
-function finish(notice: MemoryNotice, at: number, outcome: "sent" | "given_up"): void {
-  Object.assign(notice, { doneAt: at, outcome, lease: null, leasedUntil: 0 });
+function finish(notification: MemoryNotification, at: number, outcome: "sent" | "given_up"): void {
+  Object.assign(notification, { doneAt: at, outcome, lease: null, leasedUntil: 0 });
 }
 
-const isWaiting = ({ doneAt }: MemoryNotice): boolean => doneAt === null;
+const isWaiting = ({ doneAt }: MemoryNotification): boolean => doneAt === null;
 const byId = (one: StoredAlert, other: StoredAlert): number => (one.id < other.id ? -1 : 1);
 const latest = ({ resolvedAt, activeSince }: StoredAlert): number => resolvedAt ?? activeSince;
 
-const isSame = (one: Omit<Notice, "body">, other: Omit<Notice, "body">): boolean =>
+const isSame = (one: Omit<Notification, "body">, other: Omit<Notification, "body">): boolean =>
   one.alertId === other.alertId && one.change === other.change && one.target === other.target;
 
-function noticeOf({ alertId, change, target, body }: MemoryNotice): Notice {
+function notificationOf({ alertId, change, target, body }: MemoryNotification): Notification {
   return { alertId, change, target, body: structuredClone(body) };
 }
 
-function toldOf({ target, body, at, doneAt, outcome, attempts, problem }: MemoryNotice) {
+function toldOf({ target, body, at, doneAt, outcome, attempts, problem }: MemoryNotification) {
   const { kind } = body as { readonly kind: string };
   return { target, change: kind, at: doneAt ?? at, outcome: outcome ?? ("waiting" as const), attempts, problem };
 }

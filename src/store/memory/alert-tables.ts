@@ -1,6 +1,6 @@
-import type { Notice, StoredAlert, StoredSamples } from "../alert-contract.js";
+import type { Notification, StoredAlert, StoredSamples } from "../alert-contract.js";
 
-export interface MemoryNotice extends Notice {
+export interface MemoryNotification extends Notification {
   readonly id: number;
   readonly at: number;
   dueAt: number;
@@ -20,6 +20,6 @@ export class MemoryAlertTables {
   samples: readonly StoredSamples[] = [];
   lastSample = 0;
   readonly alerts = new Map<string, StoredAlert>();
-  notices: MemoryNotice[] = [];
-  lastNotice = 0;
+  notifications: MemoryNotification[] = [];
+  lastNotification = 0;
 }

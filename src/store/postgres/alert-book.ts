@@ -1,6 +1,13 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Json } from "../../jobs/core/job.js";
-import type { AlertBook, ClaimedNotice, ListedAlert, Notice, StoredAlert, ToldNotice } from "../alert-contract.js";
+import type {
+  AlertBook,
+  ClaimedNotification,
+  ListedAlert,
+  Notification,
+  StoredAlert,
+  ToldNotification,
+} from "../alert-contract.js";
 import { storable } from "./literal.js";
 import type { Questions } from "./questions.js";
 
@@ -30,15 +37,15 @@ export function alertBook(questions: Questions): AlertBook {
       };
     },
     async keep(order) {
-      const { nodeId, version, round, sample, alerts, gone, notices, told, forgetAfterMs } = order;
+      const { nodeId, version, round, sample, alerts, gone, notifications, told, forgetAfterMs } = order;
       const body = asJson({
         sample: sample === null ? null : { at: sample.at, kept_ms: sample.keptMs, series: packed(sample.text) },
         alerts: alerts.map(jsonOf),
         gone,
-        notices: notices.map(({ alertId, ...rest }) => ({ alert_id: alertId, ...rest })),
+        notifications: notifications.map(({ alertId, ...rest }) => ({ alert_id: alertId, ...rest })),
         told: told.map(({ alertId, change, target }) => ({ alert_id: alertId, change, target })),
         forget_after_ms: forgetAfterMs,
-        durable: notices.length + told.length > 0,
+        durable: notifications.length + told.length > 0,
       });
       const values = [nodeId, version, round, body];
       const isKept = await ask<boolean>("keeping the alerts", "keep_alerts($1, $2, $3, $4)", values);
@@ -50,11 +57,19 @@ export function alertBook(questions: Questions): AlertBook {
     },
     async claim({ lease, targets, leaseMs, patienceMs, limit }) {
       const values = [lease, targets, leaseMs, patienceMs, limit];
-      return await ask<readonly ClaimedNotice[]>("claiming notices", "claim_alert_notices($1, $2, $3, $4, $5)", values);
+      return await ask<readonly ClaimedNotification[]>(
+        "claiming notifications",
+        "claim_alert_notifications($1, $2, $3, $4, $5)",
+        values,
+      );
     },
     async settle(id, lease, outcome) {
       const failed = outcome.kind === "failed" ? [storable(outcome.problem), outcome.retryMs] : [null, null];
-      return await ask<boolean>("settling a notice", "settle_alert_notice($1, $2, $3, $4)", [id, lease, ...failed]);
+      return await ask<boolean>("settling a notification", "settle_alert_notification($1, $2, $3, $4)", [
+        id,
+        lease,
+        ...failed,
+      ]);
     },
   };
 }
@@ -79,7 +94,7 @@ interface AlertJson {
 }
 
 interface ListedJson extends AlertJson {
-  readonly notified: readonly ToldNotice[];
+  readonly notified: readonly ToldNotification[];
 }
 
 interface LookJson {
@@ -88,7 +103,7 @@ interface LookJson {
   readonly round: number;
   readonly age_ms: number | null;
   readonly alerts: readonly AlertJson[] | null;
-  readonly waiting: readonly (Omit<Notice, "alertId"> & { readonly alert_id: string; readonly body: Json })[];
+  readonly waiting: readonly (Omit<Notification, "alertId"> & { readonly alert_id: string; readonly body: Json })[];
   readonly samples: readonly { readonly id: number; readonly at: number; readonly series: string }[];
 }
 

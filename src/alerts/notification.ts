@@ -2,7 +2,7 @@ import type { Json } from "../jobs/core/job.js";
 import type { AlertChange } from "./core/alert-state.js";
 
 /** What is told of a change, to everybody the same. JSON, as it is kept and as webhooks get it; times are seconds since 1970. */
-export interface NoticeBody {
+export interface NotificationBody {
   readonly kind: AlertChange["kind"] | "test";
   readonly cluster: string;
   /** The alert: the same for the same rule and labels, on every node and at any time. Receivers drop by it what they have. */
@@ -23,7 +23,11 @@ export interface NoticeBody {
   readonly resolved_by: string | null;
 }
 
-export function noticeBodyOf({ number, kind, at, alert }: AlertChange, condition: string, cluster: string): NoticeBody {
+export function notificationBodyOf(
+  { number, kind, at, alert }: AlertChange,
+  condition: string,
+  cluster: string,
+): NotificationBody {
   const { labels } = alert;
   return {
     kind,
@@ -45,23 +49,27 @@ export function noticeBodyOf({ number, kind, at, alert }: AlertChange, condition
 }
 
 /** As it comes back from the store, which keeps it and does not look at it. */
-export const asNoticeBody = (kept: Json): NoticeBody => kept as unknown as NoticeBody;
-export const asKept = (body: NoticeBody): Json => body as unknown as Json;
+export const asNotificationBody = (kept: Json): NotificationBody => kept as unknown as NotificationBody;
+export const asKept = (body: NotificationBody): Json => body as unknown as Json;
 
 const words = {
   firing: "FIRING",
   acknowledged: "ACKNOWLEDGED",
   resolved: "RESOLVED",
   test: "TEST",
-} as const satisfies Record<NoticeBody["kind"], string>;
+} as const satisfies Record<NotificationBody["kind"], string>;
 
 /** One line for people. */
-export function headlineOf({ kind, name, severity, cluster }: NoticeBody): string {
+export function headlineOf({ kind, name, severity, cluster }: NotificationBody): string {
   return `[${words[kind]}] ${name} (${severity}) in cluster ${cluster}`;
 }
 
 /** By whom, where it was somebody. */
-export function byWhom({ kind, acknowledged_by: acknowledged, resolved_by: resolved }: NoticeBody): string | null {
+export function byWhom({
+  kind,
+  acknowledged_by: acknowledged,
+  resolved_by: resolved,
+}: NotificationBody): string | null {
   if (kind === "acknowledged") return acknowledged;
   return kind === "resolved" ? resolved : null;
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { NoticeBody } from "../../src/alerts/notice-body.js";
+import type { NotificationBody } from "../../src/alerts/notification.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 
 export interface ReceivedPost {
@@ -11,7 +11,7 @@ export interface ReceivedPost {
 }
 
 /** An HTTP server that somebody is told things at. It keeps all of it, in the order in which it came. */
-export class NoticeReceiver implements AsyncDisposable {
+export class NotificationReceiver implements AsyncDisposable {
   readonly posts: ReceivedPost[] = [];
   /** What the next posts are answered with; 200 where there is nothing more. */
   readonly answers: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }[] = [];
@@ -21,7 +21,7 @@ export class NoticeReceiver implements AsyncDisposable {
     this.server = server;
   }
 
-  static async start(): Promise<NoticeReceiver> {
+  static async start(): Promise<NotificationReceiver> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -32,7 +32,7 @@ export class NoticeReceiver implements AsyncDisposable {
         response.writeHead(status, said).end(status < 300 ? "ok" : "");
       });
     });
-    const receiver = new NoticeReceiver(server);
+    const receiver = new NotificationReceiver(server);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return receiver;
@@ -47,15 +47,15 @@ export class NoticeReceiver implements AsyncDisposable {
   }
 
   /** What webhooks were told, of this rule where one is named. */
-  notices(name?: string): readonly NoticeBody[] {
-    const all = this.bodies as unknown as readonly NoticeBody[];
-    return name === undefined ? all : all.filter((notice) => notice.name === name);
+  notifications(name?: string): readonly NotificationBody[] {
+    const all = this.bodies as unknown as readonly NotificationBody[];
+    return name === undefined ? all : all.filter((notification) => notification.name === name);
   }
 
   /** Resolves when a rule's alerts were told these kinds of change, in this order, and no others. */
   async told(name: string, kinds: readonly string[], patienceMs = 60_000): Promise<void> {
     const seen = (): string =>
-      this.notices(name)
+      this.notifications(name)
         .map(({ kind }) => kind)
         .join();
     const isTold = await waitUntil(() => seen() === kinds.join(), patienceMs);
