@@ -80,7 +80,7 @@ function writeScenes(scenes: readonly Scene[]): string {
 }
 
 /** As promtool takes it: a value each step, `_` where nothing was read, and `stale` where a series went missing. */
-function seriesOf(
+export function seriesOf(
   rounds: readonly Round[],
   stepMs: number,
 ): readonly { readonly series: string; readonly values: string }[] {

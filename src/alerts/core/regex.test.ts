@@ -77,7 +77,7 @@ describe("a pattern", () => {
       fc.property(pattern, fc.array(text, { minLength: 5 }), (source, texts) => {
         const theirs = new RegExp(`^(?:${source})$`, "u");
         const ours = matcher(source);
-        return texts.every((one) => ours(one) === theirs.test(one));
+        expect(texts.filter((one) => ours(one) !== theirs.test(one))).toEqual([]);
       }),
     );
   });

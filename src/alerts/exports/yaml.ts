@@ -30,6 +30,17 @@ const taken = /^(y|n|yes|no|on|off|true|false|null|nan|inf)$/i;
 function scalar(text: string): string {
   if (/^[a-z_][a-z0-9_-]*$/i.test(text) && !taken.test(text)) return text;
   if (/^[1-9][0-9]*(ms|s|m|h|d)$/.test(text)) return text;
-  // What cannot be printed is only safe between double quotes; JSON's are YAML's.
-  return /[\p{C}\p{Zl}\p{Zp}]/u.test(text) ? JSON.stringify(text) : `'${text.replaceAll("'", "''")}'`;
+  return unprintable.test(text) ? escaped(text) : `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Some of it would end a line. */
+const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+function escaped(text: string): string {
+  const characters = Array.from(text, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    if (!unprintable.test(character)) return character.replace(/["\\]/, "\\$&");
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
+  return `"${characters.join("")}"`;
 }
