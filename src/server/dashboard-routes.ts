@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import { HoldfastError } from "../errors.js";
+import { exactly } from "./fields.js";
 import type { PageFile, PageFiles } from "./page-files.js";
 
 /** Nothing but the page's own files runs, and nobody but this node is asked. */
@@ -58,7 +59,7 @@ export const dashboardRoutes: FastifyPluginAsyncTypebox<{ files: PageFiles }> = 
       schema: {
         tags,
         summary: "What the dashboard is made of",
-        params: Type.Object({ "*": Type.String() }),
+        params: exactly({ "*": Type.String({ maxLength: 200 }) }),
         response: { 200: { content: { "*/*": { schema: Type.String() } } } },
       },
     },
