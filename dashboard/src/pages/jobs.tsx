@@ -56,7 +56,7 @@ function JobList() {
           caption="Jobs"
           rows={jobs.items}
           rowKey={({ job_id: id }) => id}
-          empty="No job is like that"
+          empty={Object.values(filter).some((value) => value !== "") ? "No job is like that" : "No jobs yet"}
           columns={[
             { title: "Operation", wide: true, cell: (job) => <JobName job={job} /> },
             { title: "State", cell: ({ state }) => <Badge tone={jobTones[state]}>{state}</Badge> },

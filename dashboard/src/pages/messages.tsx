@@ -36,6 +36,7 @@ function MessageList() {
   const connections = useReading<Page<Connection>>("/connections", { limit: 1000 }, 0).data?.items ?? [];
   const inbound = connections.filter(({ direction }) => direction === "inbound").map(({ name }) => name);
   const isMore = messages.older !== undefined;
+  const isFiltered = Object.keys(filter).length > 0;
   return (
     <>
       <PageHead title="Messages" says="All that the engine has taken in, and what became of it.">
@@ -56,7 +57,7 @@ function MessageList() {
           caption="Messages"
           rows={messages.items}
           rowKey={({ id }) => id}
-          empty={isMore ? "None among these" : "No message is like that"}
+          empty={isMore ? "None among these" : isFiltered ? "No message is like that" : "No messages yet"}
           {...(isMore ? { emptySays: "There are older ones to look through: take the next page." } : {})}
           columns={[
             { title: "Message", cell: ({ id }) => <a href={hrefTo("/messages", [id])}>{id}</a> },
@@ -116,9 +117,11 @@ function Buttons({ filter, connections, onDone }: ButtonsProps) {
       >
         Replay these…
       </button>
-      <button type="button" class="button button-primary" onClick={() => setOpen("send")}>
-        Send a message…
-      </button>
+      {connections.some(({ direction }) => direction === "inbound") ? (
+        <button type="button" class="button button-primary" onClick={() => setOpen("send")}>
+          Send a message…
+        </button>
+      ) : null}
       {open === "send" ? <MessageSend connections={connections} onClose={close} /> : null}
       {open === "replay" ? <BulkReplay filter={filter} connections={connections} onClose={close} /> : null}
     </>

@@ -54,7 +54,11 @@ export function Queue() {
         />
       </FilterBar>
       <Panel title="Lanes" aside={<Freshness reading={lanes} />} flush>
-        <Lanes lanes={lanes.items} onChange={lanes.again} />
+        <Lanes
+          lanes={lanes.items}
+          isFiltered={Object.values(filter).some((value) => value !== "")}
+          onChange={lanes.again}
+        />
       </Panel>
       <Pager paged={lanes} byName />
     </>
@@ -94,13 +98,19 @@ function Totals({ stages }: { readonly stages: readonly Stage[] | undefined }) {
   );
 }
 
-function Lanes({ lanes, onChange }: { readonly lanes: readonly Lane[] | undefined; readonly onChange: () => void }) {
+interface LanesProps {
+  readonly lanes: readonly Lane[] | undefined;
+  readonly isFiltered: boolean;
+  readonly onChange: () => void;
+}
+
+function Lanes({ lanes, isFiltered, onChange }: LanesProps) {
   return (
     <Table
       caption="Lanes"
       rows={lanes?.toSorted(worstFirst)}
       rowKey={({ id }) => id}
-      empty="No lane is like that"
+      empty={isFiltered ? "No lane is like that" : "No lanes yet"}
       emptySays="A lane is there from its first message on."
       columns={[
         { title: "Lane", wide: true, cell: (lane) => <LaneName lane={lane} /> },
