@@ -11,6 +11,8 @@ export const slowTests = [
   "test/cli/supervise.test.ts",
   "test/contract/jobs-differential.test.ts",
   "test/contract/queue-differential.test.ts",
+  "test/integration/alerts-failover.test.ts",
+  "test/integration/alerts-outage.test.ts",
   "test/integration/config-reload.test.ts",
   "test/integration/database-trouble.test.ts",
   "test/integration/doctor.test.ts",
