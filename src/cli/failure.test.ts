@@ -33,3 +33,26 @@ describe("a database that does not let the user in", () => {
     expect(lines).toEqual(["holdfast: No. [DATABASE_REFUSED]"]);
   });
 });
+
+describe("a setting that is wrong in one place", () => {
+  const failed = (problem: string): readonly string[] =>
+    failureOf(
+      new HoldfastError("BAD_SETTINGS", problem, { details: { problems: [problem, "And so is this."] } }),
+      false,
+    ).lines;
+
+  it("is shown with the place marked below it", () => {
+    expect(failed("alerts[0].condition is refused: it ends too early.\nsum(up\n      ^")).toEqual([
+      "holdfast: alerts[0].condition is refused: it ends too early. [BAD_SETTINGS]",
+      "  sum(up",
+      "        ^",
+      "holdfast: And so is this. [BAD_SETTINGS]",
+    ]);
+  });
+
+  it("is shown without it where the text would steer a terminal", () => {
+    expect(failed("It is refused.\nsum(\u001b[31mup\n  ^")[0]).toBe("holdfast: It is refused. [BAD_SETTINGS]");
+    expect(failed("It is refused.\nsum(\u001b[31mup\n  ^")).toHaveLength(2);
+    expect(failed("one\ntwo")[0]).toBe("holdfast: one two [BAD_SETTINGS]");
+  });
+});

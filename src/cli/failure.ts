@@ -12,11 +12,13 @@ export interface Failure {
 
 const usageExit = 2;
 const failedExit = 1;
+const indent = "  ";
 
 export function failureOf(error: unknown, verbose: boolean): Failure {
   const failure = judge(error);
   const stack = verbose && failure.lines.length > 0 ? stackOf(error) : [];
-  return { ...failure, lines: [...failure.lines.map((line) => `holdfast: ${line}`), ...stack] };
+  const told = failure.lines.map((line) => (line.startsWith(indent) ? line : `holdfast: ${line}`));
+  return { ...failure, lines: [...told, ...stack] };
 }
 
 function judge(error: unknown): Failure {
@@ -26,11 +28,22 @@ function judge(error: unknown): Failure {
     const { problems } = error.details;
     const isList = Array.isArray(problems) && problems.every((problem) => typeof problem === "string");
     const messages: readonly string[] = isList ? problems : [withWayOut(error)];
-    return { exitCode: error.exitCode, lines: messages.map((message) => `${oneLine(message)} [${error.code}]`) };
+    return { exitCode: error.exitCode, lines: messages.flatMap((message) => linesOf(message, error.code)) };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const hint = "This was not expected; --verbose shows where it came from.";
   return { exitCode: failedExit, lines: [`${oneLine(message)}. ${hint} [INTERNAL]`] };
+}
+
+/** One line; where the last two mark a place in what was written, these follow it as they are. */
+function linesOf(message: string, code: string): readonly string[] {
+  const [, told, written = "", mark = ""] = /^(.*)\n([^\n]*)\n(\s*\^)$/s.exec(message) ?? [];
+  if (told === undefined) return [`${oneLine(message)} [${code}]`];
+  const shown = oneLine(written);
+  // What oneLine has changed is as wide no more, and a mark would point elsewhere.
+  return shown === written
+    ? [`${oneLine(told)} [${code}]`, indent + shown, indent + mark]
+    : [`${oneLine(told)} [${code}]`];
 }
 
 /** The database says only that it refused; what to correct is a setting of ours. */

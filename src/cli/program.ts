@@ -11,6 +11,7 @@ import { cronsCommand } from "./commands/crons.js";
 import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
+import { exportCommand } from "./commands/export.js";
 import { jobsCommand } from "./commands/jobs.js";
 import { leaderCommand } from "./commands/leader.js";
 import { messagesCommand } from "./commands/messages.js";
@@ -41,6 +42,7 @@ export function createProgram(cli: CommandLine): Command {
     .addCommand(jobsCommand(cli))
     .addCommand(cronsCommand(cli))
     .addCommand(alertsCommand(cli))
+    .addCommand(exportCommand(cli))
     .addCommand(drillCommand(cli))
     .addCommand(configCommand(cli))
     .addCommand(tokenCommand(cli))

@@ -1,4 +1,5 @@
 import { Registry } from "prom-client";
+import { AlertMetrics } from "./alert-metrics.js";
 import { ClusterMetrics } from "./cluster-metrics.js";
 import { CompactionMetrics } from "./compaction-metrics.js";
 import { CronMetrics } from "./cron-metrics.js";
@@ -34,6 +35,7 @@ export function metricCatalogue(prefix: string): readonly CatalogueMetric[] {
   new CronMetrics(registry, prefix);
   new CompactionMetrics(registry, prefix);
   new EngineMetrics(registry, prefix);
+  new AlertMetrics(registry, prefix, () => new Map());
   const http = new HttpMetrics(registry, prefix);
   const metrics = registry.getMetricsAsArray() as unknown as readonly RegisteredMetric[];
   // It watches the event loop.

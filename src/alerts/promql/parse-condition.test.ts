@@ -21,7 +21,8 @@ describe("a condition", () => {
   });
 
   it.each([
-    ["deriv(up[5m]) > 0", 'conditions may not use a function "deriv"; they may use', 0],
+    ["deriv(up[5m]) > 0", 'a function "deriv"; docs/reference/promql.md has those that they may', 0],
+    ["rates(up[5m]) > 0", 'a function "rates"; they may use rate', 5],
     ["1 + nosuch(up)", 'conditions may not use a function "nosuch"', 10],
     ["topk(3, up)", "conditions may not use topk; they may use sum, avg, min, max, count", 0],
     ["up + stddev(up)", "conditions may not use stddev", 5],

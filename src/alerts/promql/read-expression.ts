@@ -203,6 +203,7 @@ const refusedNodes: Readonly<Record<string, string>> = {
 
 export function unknownFunction(name: string): string {
   const close = functionNames.filter((known) => known.startsWith(name.slice(0, 3)));
-  const some = close.length > 0 ? close : functionNames;
-  return `conditions may not use a function "${name}"; they may use ${some.join(", ")}`;
+  const others =
+    close.length > 0 ? `they may use ${close.join(", ")}` : "docs/reference/promql.md has those that they may";
+  return `conditions may not use a function "${name}"; ${others}`;
 }
