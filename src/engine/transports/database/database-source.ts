@@ -12,12 +12,14 @@ import type { NamedStatement } from "./named-parameters.js";
 const lastLookMs = 2_000;
 const longestKey = 200;
 
+type KeyedArrival = Arrival & { readonly key: string };
+
 /** What became of a row, so that it is not taken in again while it is still there. */
 type Fate = { readonly kind: "done" } | { readonly kind: "failed"; readonly reason: string };
 
 /**
  * Takes rows in, one after the other: read, committed, marked. A row that was committed and could not be marked comes again,
- * and is known by its key.
+ * and is known by its key and what it says: one that was changed since is another message.
  */
 export class DatabaseSource implements Source {
   private readonly parts: SourceParts<DatabaseInboundSettings>;
@@ -100,21 +102,25 @@ export class DatabaseSource implements Source {
         troubles.push(`a row cannot be taken in: its key "${key}" ${why}`);
         continue;
       }
-      const before = this.decided.get(rowKey);
-      const fate = before ?? (await this.take(row, rowKey, troubles));
+      const arrival = this.arrivalOf(row, rowKey);
+      const known = typeof arrival === "string" ? `${rowKey}: ${arrival}` : arrival.key;
+      const before = this.decided.get(known);
+      const fate = before ?? (await this.take(arrival, rowKey, troubles));
       if (fate === null) return false;
       // After a stop the row is the next leader's, who knows it again by its key.
       if (signal.aborted) return false;
+      if (fate.kind === "failed" && before === undefined) {
+        this.parts.log.warn({ row: rowKey.slice(0, longestKey) }, `a row cannot be taken in: ${fate.reason}`);
+      }
       if (await this.mark(database, row, fate, troubles)) taken += 1;
-      else left.set(rowKey, fate);
+      else left.set(known, fate);
     }
     this.decided = left;
     return taken > 0 && rows.length >= most;
   }
 
   /** Null where no further row is to be taken for now: the order stays. */
-  private async take(row: OutsideRow, rowKey: string, troubles: string[]): Promise<Fate | null> {
-    const arrival = this.arrivalOf(row, rowKey);
+  private async take(arrival: KeyedArrival | string, rowKey: string, troubles: string[]): Promise<Fate | null> {
     if (typeof arrival === "string") return { kind: "failed", reason: arrival };
     const receipt = await this.parts.accept(arrival, () => null);
     if (receipt.kind === "accepted") return { kind: "done" };
@@ -124,23 +130,23 @@ export class DatabaseSource implements Source {
   }
 
   /** The message of a row, or why there is none. */
-  private arrivalOf(row: OutsideRow, rowKey: string): Arrival | string {
+  private arrivalOf(row: OutsideRow, rowKey: string): KeyedArrival | string {
     const { settings, name } = this.parts;
-    const key = `row:${rowKey.length > longestKey ? createHash("sha256").update(rowKey).digest("hex") : rowKey}`;
-    const around = {
+    const arrival = (body: Buffer): KeyedArrival => ({
+      body,
       peer: `row ${rowKey.slice(0, longestKey)} of ${name}`,
       headers: { row_key: rowKey.slice(0, longestKey) },
-      key,
-    };
+      key: `row:${rowKey.length > longestKey ? digestOf(rowKey) : rowKey}:${digestOf(body)}`,
+    });
     if (settings.body === null) {
       const json = Object.fromEntries([...row].map(([column, value]) => [column, value.json]));
-      return { ...around, body: Buffer.from(JSON.stringify(json)) };
+      return arrival(Buffer.from(JSON.stringify(json)));
     }
     const column = row.get(settings.body);
     if (column === undefined) return `its column "${settings.body}" is not among those of the query`;
     return column.bytes === null || column.bytes.length === 0
       ? `its column "${settings.body}" is empty`
-      : { ...around, body: column.bytes };
+      : arrival(column.bytes);
   }
 
   /** Whether the row will not come again. */
@@ -148,9 +154,6 @@ export class DatabaseSource implements Source {
     const { settings } = this.parts;
     const rowKey = row.get(settings.key)?.text ?? "";
     const statement = fate.kind === "done" ? settings.done : settings.failed;
-    if (fate.kind === "failed" && !this.decided.has(rowKey)) {
-      this.parts.log.warn({ row: rowKey.slice(0, longestKey) }, `a row cannot be taken in: ${fate.reason}`);
-    }
     if (statement === null) {
       troubles.push(`row ${rowKey} is passed over: ${fate.kind === "failed" ? fate.reason : ""}`);
       return false;
@@ -184,4 +187,5 @@ function valuesOf({ names }: NamedStatement, row: OutsideRow, fate: Fate): reado
   });
 }
 
+const digestOf = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
