@@ -19,7 +19,8 @@ interface History {
  * whenever the stream comes back: what happened while it was away is then there too.
  */
 export function useHistory(since: number): History {
-  const { connection, history } = useLive();
+  const connection = useLive((state) => state.connection);
+  const history = useLive((state) => state.history);
   const [loaded, setLoaded] = useState(false);
   const [error, setError] = useState<ApiError>();
 

@@ -78,6 +78,14 @@ describe("the server's clock", () => {
     expect(seeLeaders(late, [], 1004, localNow + 1990).clockOffsetMs).toBe(2010);
   });
 
+  it("is followed slowly where it falls behind for good", () => {
+    let state = hear(atFirst, { kind: "hello", node_id: "a", now: 1002 }, localNow);
+    for (let second = 1; second <= 100; second += 1)
+      state = seeLeaders(state, [], 1001 + second, localNow + second * 1000);
+    expect(state.clockOffsetMs).toBeLessThan(1300);
+    expect(state.clockOffsetMs).toBeGreaterThanOrEqual(1000);
+  });
+
   it("is learnt anew from a new stream", () => {
     const fast = hear(atFirst, { kind: "hello", node_id: "a", now: 1060 }, localNow);
     expect(hear(fast, { kind: "hello", node_id: "b", now: 1000 }, localNow).clockOffsetMs).toBe(0);

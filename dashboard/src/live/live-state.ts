@@ -84,11 +84,15 @@ export function hear(state: LiveState, event: LiveEvent, localNow: number): Live
 
 /**
  * An event that took long to get here makes the server's clock look slow, never fast: the largest difference is the
- * truest. It may creep back, since clocks drift.
+ * truest. It creeps back where all events say so, since clocks drift; small differences are the way's, not the clock's.
  */
 function closerOffset(knownMs: number, serverNow: number, localNow: number): number {
-  return Math.max(serverNow * 1000 - localNow, knownMs - 20);
+  const seenMs = serverNow * 1000 - localNow;
+  return seenMs < knownMs - usualDelayMs ? knownMs - creepMs : Math.max(seenMs, knownMs);
 }
+
+const usualDelayMs = 250;
+const creepMs = 20;
 
 function fuller(known: Readonly<Record<string, number>>, leaders: readonly RoleLeader[]): Record<string, number> {
   const full = { ...known };
@@ -98,14 +102,15 @@ function fuller(known: Readonly<Record<string, number>>, leaders: readonly RoleL
 }
 
 /** From the end of the last lease that was seen, where one was: the database names no end of a lease that has run out. */
-function leaderless(state: LiveState, leaders: readonly RoleLeader[], now: number): Record<string, number> {
+function leaderless(state: LiveState, leaders: readonly RoleLeader[], now: number): LiveState["leaderlessSince"] {
   const since: Record<string, number> = {};
   for (const { role, leader_id: leader } of leaders) {
     if (leader !== null) continue;
     const ended = state.leaders?.find((before) => before.role === role)?.lease_expires_at;
     since[role] = state.leaderlessSince[role] ?? Math.min(ended ?? now, now);
   }
-  return since;
+  // The same where it says the same: what is drawn from it need not be drawn again.
+  return JSON.stringify(since) === JSON.stringify(state.leaderlessSince) ? state.leaderlessSince : since;
 }
 
 function changesOf(

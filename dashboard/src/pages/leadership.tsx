@@ -1,8 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Transition } from "../api/cluster.js";
+import type { RoleLeader, Transition } from "../api/cluster.js";
 import { setQuery } from "../layout/route.js";
 import { useHistory } from "../live/history.js";
-import { useLive } from "../live/live-stream.js";
+import { live, useLive } from "../live/live-stream.js";
 import { ChoiceFilter, FilterBar, useFilter } from "../parts/filters.js";
 import { Empty, ErrorNote } from "../parts/notes.js";
 import { PageHead, Panel } from "../parts/panel.js";
@@ -31,8 +31,11 @@ export function Leadership() {
   // Fixed for each zoom, so that time passing is no reason to read it all again.
   const since = useMemo(() => (seconds === 0 ? 0 : Date.now() / 1000 - seconds), [seconds]);
   const { transitions, loaded, error } = useHistory(since);
-  const { leaders = [], leaderlessSince } = useLive();
-  const now = useServerNow(1000);
+  const leaders = useStanding();
+  const leaderlessSince = useLive((state) => state.leaderlessSince);
+  // A pixel of a day is longer than ten seconds.
+  const clock = useServerNow(seconds > 0 && seconds <= 3600 ? 1000 : 10_000);
+  const now = Math.max(clock, (transitions[0]?.at ?? 0) * 1000);
   const rows = spansOf(transitions, leaders, leaderlessSince, now).filter((row) => role === "" || row.role === role);
   const frame: Frame = { from: seconds === 0 ? earliest(rows, now) : now - seconds * 1000, to: now };
   const roles = useMemo(
@@ -70,6 +73,16 @@ export function Leadership() {
       />
     </>
   );
+}
+
+/** Who leads, without the lease that runs down: the timeline is drawn again when leadership changes, not with each beat. */
+function useStanding(): readonly RoleLeader[] {
+  const standing = useLive(({ leaders = [] }) =>
+    JSON.stringify(
+      leaders.map(({ role, leader_id, leader_epoch, acquired_at }) => [role, leader_id, leader_epoch, acquired_at]),
+    ),
+  );
+  return useMemo(() => live.get().leaders ?? [], [standing]);
 }
 
 function earliest(rows: readonly RoleRow[], now: number): number {

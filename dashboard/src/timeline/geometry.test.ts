@@ -43,6 +43,13 @@ describe("gaps", () => {
     expect(mark?.longest.lengthMs).toBe(9);
   });
 
+  it("that come one after the other without an end are many marks, and not one over all", () => {
+    const crowd = Array.from({ length: 500 }, (_, index) => gap(index * 200, 3));
+    const marks = placeGaps(frame, crowd, pixels);
+    expect(marks.length).toBeGreaterThan(150);
+    for (const { width } of marks) expect(width * pixels.widthPx).toBeLessThan(6);
+  });
+
   it("are labelled the longest first where there is no room for all", () => {
     const marks = placeGaps(frame, [gap(20_000, 3), gap(24_000, 900), gap(28_000, 5)], pixels);
     expect(marks.map(({ labelled }) => labelled)).toEqual([false, true, false]);
@@ -69,10 +76,15 @@ it("terms are placed without the gaps between them", () => {
     gap(40_000, 10_000),
     { kind: "term", node: "b", epoch: 2, from: 50_000, to: 100_000, open: true },
   ];
-  expect(placeTerms(frame, spans).map(({ term, left, width }) => [term.node, left, width])).toEqual([
+  expect(placeTerms(frame, spans, 1000).map(({ term, left, width }) => [term.node, left, width])).toEqual([
     ["a", 0, 0.4],
     ["b", 0.5, 0.5],
   ]);
+});
+
+it("terms that are too short to be seen are left out", () => {
+  const short: Span = { kind: "term", node: "a", epoch: 1, from: 10, to: 20, open: false };
+  expect(placeTerms(frame, [short], 1000)).toEqual([]);
 });
 
 describe("ticks", () => {

@@ -27,12 +27,16 @@ export interface PlacedTerm extends Placed {
   readonly term: Term;
 }
 
-export function placeTerms(frame: Frame, spans: readonly Span[]): readonly PlacedTerm[] {
+/** Terms too short for the eye at this zoom are left out: the marks of the gaps around them stand there. */
+export function placeTerms(frame: Frame, spans: readonly Span[], widthPx: number): readonly PlacedTerm[] {
   return spans.flatMap((term) => {
     const placed = term.kind === "term" ? placeIn(frame, term) : undefined;
-    return term.kind === "term" && placed !== undefined ? [{ term, ...placed }] : [];
+    if (term.kind !== "term" || placed === undefined || placed.width * widthPx < shortestPx) return [];
+    return [{ term, ...placed }];
   });
 }
+
+const shortestPx = 0.75;
 
 /** One mark of a row: a gap, or several that are too close together to be told apart at this zoom. */
 export interface Mark extends Placed {
@@ -52,26 +56,33 @@ interface Pixels {
 
 export function placeGaps(frame: Frame, spans: readonly Span[], pixels: Pixels): readonly Mark[] {
   const closest = pixels.closestPx / Math.max(1, pixels.widthPx);
-  const marks: Omit<Mark, "labelled">[] = [];
+  const crowds: { readonly at: Placed; readonly gaps: Gap[] }[] = [];
   for (const gap of spans) {
     if (gap.kind !== "gap") continue;
-    const placed = placeIn(frame, gap);
-    if (placed === undefined) continue;
-    const last = marks.at(-1);
-    if (last !== undefined && placed.left - (last.left + last.width) < closest)
-      marks[marks.length - 1] = merged(last, gap, placed);
-    else marks.push({ gaps: [gap], longest: gap, ...placed });
+    const at = placeIn(frame, gap);
+    if (at === undefined) continue;
+    const last = crowds.at(-1);
+    // From the beginning of the mark, so that a crowd is a row of marks and not one that grows over all of them.
+    if (last !== undefined && at.left - last.at.left < closest) last.gaps.push(gap);
+    else crowds.push({ at, gaps: [gap] });
   }
-  return labelled(marks, pixels);
+  return labelled(
+    crowds.map(({ gaps, at: { left } }) => ({
+      gaps,
+      longest: longestOf(gaps),
+      left,
+      width: endOf(frame, gaps) - left,
+    })),
+    pixels,
+  );
 }
 
-function merged(mark: Omit<Mark, "labelled">, gap: Gap, placed: Placed): Omit<Mark, "labelled"> {
-  return {
-    gaps: [...mark.gaps, gap],
-    longest: gap.lengthMs > mark.longest.lengthMs ? gap : mark.longest,
-    left: mark.left,
-    width: Math.max(mark.width, placed.left + placed.width - mark.left),
-  };
+function longestOf(gaps: readonly Gap[]): Gap {
+  return gaps.reduce((longest, gap) => (gap.lengthMs > longest.lengthMs ? gap : longest));
+}
+
+function endOf(frame: Frame, gaps: readonly Gap[]): number {
+  return share(frame, Math.min(frame.to, Math.max(...gaps.map(({ to }) => to))));
 }
 
 /** The longest gaps are labelled first, the others where they do not cover one. */

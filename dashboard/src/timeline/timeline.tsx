@@ -74,7 +74,7 @@ function Track({ row, frame, widthPx, onPoint, children }: TrackProps) {
   return (
     <section class="timeline-track" aria-label={`Who led ${row.role}`}>
       {children}
-      {placeTerms(frame, row.spans).map(({ term, left, width }) => (
+      {placeTerms(frame, row.spans, widthPx).map(({ term, left, width }) => (
         <TermBar key={`${term.epoch}-${term.from}`} term={term} left={left} width={width} roomPx={width * widthPx} />
       ))}
       {marks.map((mark) => (
@@ -145,7 +145,7 @@ function GapMark({ role, mark, now, widthPx, onPoint }: GapMarkProps) {
       onClick={point}
     >
       <span class="visually-hidden">
-        {role}: {gaps.map((gap) => sentenceOf(gap, now)).join("; ")}
+        {role}: {sentencesOf(gaps, now)}
       </span>
       {mark.labelled ? (
         <span class="gap-label num" aria-hidden="true">
@@ -180,6 +180,11 @@ function Said({ pointed, now }: { readonly pointed: Pointed; readonly now: numbe
       {pointed.gaps.length > most ? <li class="muted">and {pointed.gaps.length - most} shorter ones</li> : null}
     </ul>
   );
+}
+
+function sentencesOf(gaps: readonly Gap[], now: number): string {
+  const told = gaps.slice(0, most).map((gap) => sentenceOf(gap, now));
+  return [...told, ...(gaps.length > most ? [`and ${gaps.length - most} more`] : [])].join("; ");
 }
 
 function sentenceOf(gap: Gap, now: number): string {
