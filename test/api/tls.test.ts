@@ -5,8 +5,8 @@ import tls, { connect } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../../src/server/serve.js";
 import { makeTestDirectory } from "../support/postgres.js";
-import { listen } from "./served.js";
-import { StandInNode } from "./stand-in-node.js";
+import { listen, serve } from "./served.js";
+import { nodeRow, StandInNode } from "./stand-in-node.js";
 
 const tlsCert = new URL("../support/tls/localhost.crt", import.meta.url).pathname;
 const tlsKey = new URL("../support/tls/localhost.key", import.meta.url).pathname;
@@ -51,6 +51,33 @@ describe("with a certificate", () => {
       });
     expect(await attempt("TLSv1.2")).toBe("connected");
     expect(await attempt("TLSv1.1")).toBe("refused");
+  });
+
+  it("the cookie of a session goes over encrypted connections alone", async () => {
+    await using served = await listen({ api: { tlsCert, tlsKey } });
+    const token = await served.node.token("viewer");
+    const cookie = await new Promise((resolve, reject) => {
+      const headers = { "content-type": "application/json" };
+      request(`${served.server.url}/session`, { ca, method: "POST", headers }, (answer) => {
+        answer.resume();
+        resolve(answer.headers["set-cookie"]);
+      })
+        .on("error", reject)
+        .end(JSON.stringify({ token }));
+    });
+    expect(cookie).toEqual([expect.stringMatching(/^holdfast_session=hf_.*; Secure$/)]);
+  });
+
+  it("a leader whose certificate nobody vouches for is sent no token", async () => {
+    await using leader = await listen({ api: { tlsCert, tlsKey } });
+    const node = new StandInNode();
+    node.stand("STANDBY", "scheduler", "node-b");
+    node.nodes = [nodeRow("node-b", { url: leader.server.url })];
+    const headers = { ...(await node.bearer("operator")), "x-holdfast-forward": "leader" };
+    await using standby = serve(node);
+    const answer = await standby.app.inject({ method: "POST", url: "/v1/jobs", payload: { op: "x" }, headers });
+    expect(answer.json()).toMatchObject({ error: "NODE_AWAY", message: expect.stringContaining("CERT") as string });
+    expect(leader.node.lines.filter(({ msg }) => msg === "answered")).toEqual([]);
   });
 
   it("a port off loopback needs no insecure_http", async () => {
