@@ -106,22 +106,3 @@ test("a page of a standby acts through it, and follows a failover", { timeout: 9
     expect(output).not.toContain(admin.secret);
   }
 });
-
-test("a leader that stood still answers when it goes on, and one that is gone is said to be away", {
-  timeout: 90_000,
-}, async () => {
-  await using database = await createTestDatabase();
-  const patient = { "cluster.leader_lease_ttl_seconds": 20, "cluster.leader_fence_timeout_seconds": 15 };
-  const slow = { "cluster.node_timeout_seconds": 30, "cluster.leader_election.takeover": "lease" };
-  await using cluster = await ServeCluster.start(database.url, 2, { ...patient, ...slow });
-  const [leader, standby] = [cluster.node("node-1"), cluster.node("node-2")];
-  const page = new Page(standby);
-  leader.freeze();
-  const asked = page.act("POST", "/v1/jobs", { op: "x", payload: {} });
-  leader.thaw();
-  expect((await asked).status).toBe(201);
-  leader.kill("SIGKILL");
-  await leader.exited;
-  const lost = await page.act("POST", "/v1/jobs", { op: "x", payload: {} });
-  expect(await lost.json()).toMatchObject({ error: "NODE_AWAY" });
-});
