@@ -27,7 +27,7 @@ it("no_scheduler_leader fires after its 30 s when no node can lead, and resolves
   await receiver.told("no_scheduler_leader", ["firing", "resolved"], 120_000);
   await moreRounds(cluster.node("node-2"));
   expect(receiver.notifications("no_scheduler_leader")).toHaveLength(2);
-});
+}, 600_000);
 
 it("frequent_failovers fires after six crashes of leaders, and is told once, whoever evaluates", async () => {
   await using database = await createTestDatabase();
@@ -74,4 +74,4 @@ it("frequent_failovers fires after six crashes of leaders, and is told once, who
   nodes.delete(last);
   await Promise.any([...nodes.values()].map(moreRounds));
   expect(receiver.notifications()).toHaveLength(1);
-});
+}, 600_000);

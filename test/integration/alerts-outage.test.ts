@@ -24,4 +24,4 @@ it("while the database is away each node tells by itself; afterwards nothing is 
   await cluster.leader();
   await Promise.any(cluster.nodes.map(moreRounds));
   expect(receiver.notifications("no_scheduler_leader")).toHaveLength(3);
-});
+}, 300_000);

@@ -39,7 +39,7 @@ describe("alerts of a cluster of processes", () => {
     expect(told.map(({ change }) => change)).toEqual([1, 2, 3]);
     expect(new Set(told.map(({ dedup_key: key }) => key))).toEqual(new Set([items[0]?.id]));
     expect(told[0]).toMatchObject({ severity: "critical", value: "0", summary: "no_scheduler_leader" });
-  });
+  }, 180_000);
 
   it("go without the series of a node that has vanished", async () => {
     await using database = await createTestDatabase();
@@ -51,7 +51,7 @@ describe("alerts of a cluster of processes", () => {
     await receiver.told("alone", ["firing", "resolved"]); // There was one node before there were two.
     cluster.node("node-2").kill("SIGKILL");
     await receiver.told("alone", ["firing", "resolved", "firing"]);
-  });
+  }, 180_000);
 
   it("are signed, and told again until they are taken", async () => {
     await using database = await createTestDatabase();
@@ -71,5 +71,5 @@ describe("alerts of a cluster of processes", () => {
       const signature = createHmac("sha256", "a secret of the two").update(signed).digest("hex");
       expect(headers["x-holdfast-signature"]).toBe(`v1=${signature}`);
     }
-  });
+  }, 180_000);
 });
