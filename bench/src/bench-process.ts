@@ -32,6 +32,10 @@ export class BenchProcess extends EventEmitter<{ message: [FromProcess] }> {
     atTheEnd(() => this.kill());
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   private hear(message: FromProcess): void {
     if (message.kind === "failed" && this.listenerCount("message") === 0) {
       console.error(`${this.program}: ${message.reason}`);

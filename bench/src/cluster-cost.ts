@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { BenchOptions } from "./bench.js";
 import { BenchProcess } from "./bench-process.js";
 import { Cluster } from "./cluster.js";
+import { cpuSecondsOf } from "./cpu-time.js";
 import { judged, type Result, reported } from "./result.js";
 import type { BenchServer } from "./server.js";
-import { cpuSecondsOf } from "./server-cpu.js";
 
 const schema = "fifty";
 const size = 50;

@@ -1,4 +1,5 @@
 import type { LaneName, LaneRow } from "../store/queue-contract.js";
+import { connectionOf, stages } from "./core/lane-names.js";
 
 /** As many of a lane may have been in flight: what its queue claims at a time. */
 const claimed = 500;
@@ -9,15 +10,26 @@ const claimed = 500;
  */
 export class DoubtfulLanes {
   private until: ReadonlyMap<string, number> = new Map();
+  private inbounds: ReadonlySet<string> = new Set();
 
   /** As a new leader finds them. */
-  read(lanes: readonly Pick<LaneRow, "stage" | "lane" | "done" | "reclaims">[]): void {
+  read(lanes: readonly Pick<LaneRow, "stage" | "lane" | "done" | "tail" | "reclaims">[]): void {
     const doubtful = lanes.filter(({ reclaims }) => reclaims > 0);
-    this.until = new Map(doubtful.map((lane) => [nameOf(lane), lane.done + claimed]));
+    const until = new Map(doubtful.map((lane) => [nameOf(lane), lane.done + claimed]));
+    // Whoever routed them may have handled them too, in one go: so what handlers are given of them is as doubtful as they are.
+    this.inbounds = new Set(doubtful.filter(({ stage }) => stage === stages.ingress).map(({ lane }) => lane));
+    for (const lane of lanes) if (this.isGiven(lane)) until.set(nameOf(lane), lane.tail + claimed);
+    this.until = until;
   }
 
+  /** What is handled in one go with its routing has no position, and is only where its routing was in no doubt. */
   has(message: LaneName & { readonly position: number }): boolean {
-    return this.until.size > 0 && message.position <= (this.until.get(nameOf(message)) ?? 0);
+    if (this.until.size === 0 || message.position === 0) return false;
+    return message.position <= (this.until.get(nameOf(message)) ?? (this.isGiven(message) ? claimed : 0));
+  }
+
+  private isGiven({ stage, lane }: LaneName): boolean {
+    return stage === stages.routed && this.inbounds.has(connectionOf(lane));
   }
 }
 

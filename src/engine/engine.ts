@@ -26,7 +26,7 @@ import type { ReferenceBuilder } from "./reference-builder.js";
 import { ReferenceSets } from "./reference-sets.js";
 import { retryRulesOf } from "./retry-rules.js";
 import { SharedState } from "./shared-state.js";
-import { handle, route } from "./steps.js";
+import { handle, route, type StepParts } from "./steps.js";
 import { type Replayed, TakingIn } from "./taking-in.js";
 import { connectionsOf, type SeenConnection, toldConnections } from "./told-connections.js";
 import type { Arrival, Destination, Receipt, Source } from "./transports/transport.js";
@@ -87,6 +87,7 @@ export class Engine {
   private readonly sets: ReferenceSets;
   private readonly doubtful = new DoubtfulLanes();
   private readonly inDoubt = new Set<string>();
+  private readonly steps: StepParts;
   private loaded: Loaded;
   private term: Term | null = null;
 
@@ -96,6 +97,16 @@ export class Engine {
     this.loaded = parts.loaded;
     this.state = new SharedState(book);
     this.sets = new ReferenceSets(book);
+    this.steps = {
+      graph: () => this.graph,
+      placeOf: (error: unknown) => this.loaded.placeOf(error),
+      state: this.state,
+      references: this.sets,
+      maxBodyBytes,
+      counted: parts.metrics.counted.bind(parts.metrics),
+      isDoubtful: (message: Message) => this.doubtful.has(message),
+      doubtfulMs: parts.doubtfulMs,
+    };
     const options = {
       name: engineRole,
       role: engineRole,
@@ -109,6 +120,8 @@ export class Engine {
       admits: (lane) => this.admits(lane),
       rulesOf: (lane) => retryRulesOf(this.graph, lane),
       settleEach: new Set([stages.outbound]),
+      isDoubtful: (message) => this.doubtful.has(message),
+      express: new Map([[stages.routed, (message: Message) => handle(message, this.steps)]]),
       lingerMs,
       isInDoubt: ({ stage, lane }) => stage === stages.outbound && this.inDoubt.has(lane),
       buried: ({ lane }) => parts.metrics.counted(connectionOf(lane), "error"),
@@ -183,18 +196,8 @@ export class Engine {
   }
 
   private process(): void {
-    const { metrics } = this.parts;
-    const counted = metrics.counted.bind(metrics);
-    const steps = {
-      graph: () => this.graph,
-      placeOf: (error: unknown) => this.loaded.placeOf(error),
-      state: this.state,
-      references: this.sets,
-      maxBodyBytes,
-      counted,
-      isDoubtful: (message: Message) => this.doubtful.has(message),
-      doubtfulMs: this.parts.doubtfulMs,
-    };
+    const { steps } = this;
+    const { counted } = steps;
     this.queue.process(stages.ingress, async (message: Message) => await Promise.resolve(route(message, steps)));
     this.queue.process(stages.routed, async (message: Message) => await Promise.resolve(handle(message, steps)));
     this.queue.process(stages.outbound, async (message: Message, context: HandlerContext) => {

@@ -1,6 +1,8 @@
 import type { FenceToken } from "../store/fence-token.js";
 import type { LaneName } from "../store/queue-contract.js";
 import type { HeadRules } from "./core/head-outcome.js";
+import type { Journaled } from "./handler-runner.js";
+import type { Message } from "./message.js";
 
 /** How a room of this house runs its queue, beyond what applications can set. */
 export interface QueueConduct {
@@ -15,6 +17,14 @@ export interface QueueConduct {
   readonly rulesOf?: ((lane: LaneName) => HeadRules | null) | undefined;
   /** Stages in which a message is committed as finished before the next of its lane begins: a crash repeats one of them at most. */
   readonly settleEach?: ReadonlySet<string> | undefined;
+  /**
+   * Handlers that need nothing but their message, by stage. What is produced for a lane of such a stage that holds nothing is handled at
+   * once, and what comes of it is committed in its place; its position is 0. Where the handler throws, or the lane holds
+   * something, it goes to the lane. So does all that comes of a message that an earlier leader may have gone down with.
+   */
+  readonly express?: ReadonlyMap<string, (message: Message) => Journaled> | undefined;
+  /** Whether an earlier leader may have gone down with this message, though it is no head. */
+  readonly isDoubtful?: ((message: Message) => boolean) | undefined;
   /** How long what was begun there may go on after the end of a term: what ends in time is not repeated by the next leader. */
   readonly lingerMs?: number | undefined;
   /**

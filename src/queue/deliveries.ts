@@ -3,6 +3,7 @@ import { delayHeader, type Settlement, type StoredMessage } from "../store/queue
 import { type Incoming, incomingOf } from "./appender.js";
 import { type HeadOutcome, headOutcome } from "./core/head-outcome.js";
 import { type Lane, sharesOf } from "./core/lane.js";
+import { Express } from "./express.js";
 import { HandlerSeat } from "./handler-runner.js";
 import type { LaneTable } from "./lane-table.js";
 import type { Message, Produced } from "./message.js";
@@ -30,6 +31,7 @@ export class Deliveries {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
   private readonly settlings: Settlings;
+  private readonly express: Express;
   private readonly changed: Signal;
   private readonly flights = new Set<Flight>();
   /** Those whose handler has run out of time, and does not end. */
@@ -55,6 +57,7 @@ export class Deliveries {
     this.parts = options.parts;
     this.table = options.table;
     this.settlings = options.settlings;
+    this.express = new Express(options.parts, options.table, options.settlings);
     this.hung = options.hung;
     this.onFreed = options.onFreed;
     this.changed = new Signal(options.parts.clock);
@@ -205,7 +208,8 @@ export class Deliveries {
         return undefined;
       }
       this.busySlots += 1;
-      const result = await seat.run(handler, this.messageOf(lane, stored, attempts + 1));
+      const message = this.messageOf(lane, stored, attempts + 1);
+      const result = await seat.run(handler, message);
       this.freeSlot();
       const head = result.kind === "failed" ? this.headAfter(lane, { ...result, attempts }) : undefined;
       if (result.kind !== "done" && result.stillRunning !== null) {
@@ -214,15 +218,17 @@ export class Deliveries {
       }
       flight.isLeft = result.kind === "abandoned" && this.isInDoubt(lane);
       if (result.kind !== "done") return head; // What was abandoned goes back: left in flight, it would count as a crash.
-      settling.finished(lane, claim, stored, result.produced.map(incomingProduced), result.journal);
+      const { produced, journal } = this.express.taken(lane, message, result);
+      settling.finished(lane, claim, stored, produced.map(incomingProduced), journal);
       if (this.settlings.settlesEach(lane.stage)) await settling.known(lane);
       attempts = 0;
     }
     return undefined;
   }
 
-  private isAdmitted({ stage, name }: Lane): boolean {
-    return this.parts.conduct.admits?.({ stage, lane: name }) ?? true;
+  private isAdmitted(lane: Lane): boolean {
+    const isAsked = this.parts.conduct.admits?.({ stage: lane.stage, lane: lane.name }) ?? true;
+    return isAsked && !this.express.isHeldUp(lane);
   }
 
   private isInDoubt({ stage, name }: Lane): boolean {

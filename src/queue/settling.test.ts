@@ -37,7 +37,12 @@ it("what is produced for two lanes holds neither until it can have both: whoever
     Lane,
     Lane,
   ];
-  const parts = { book, clock: systemClock, settings: { name: "orders", batch: 10 } } as unknown as QueueTermParts;
+  const parts = {
+    book,
+    clock: systemClock,
+    settings: { name: "orders", batch: 10 },
+    conduct: {},
+  } as unknown as QueueTermParts;
   const ignore = (): void => undefined;
   const appender = new Appender(parts, table, 1);
   const settling = new Settling({ parts, table, appender, onSettled: ignore, onFreed: ignore, failed: ignore });
@@ -70,7 +75,12 @@ it("what handlers keep is committed in the order in which they ended, also where
   const table = new LaneTable(() => 0);
   const lanes = [row(1, "one"), row(2, "two"), row(3, "three"), row(4, "busy")].map((given) => table.load(given));
   const [one, two, three, busy] = lanes as [Lane, Lane, Lane, Lane];
-  const parts = { book, clock: systemClock, settings: { name: "orders", batch: 10 } } as unknown as QueueTermParts;
+  const parts = {
+    book,
+    clock: systemClock,
+    settings: { name: "orders", batch: 10 },
+    conduct: {},
+  } as unknown as QueueTermParts;
   const ignore = (): void => undefined;
   const appender = new Appender(parts, table, 1);
   const settling = new Settling({ parts, table, appender, onSettled: ignore, onFreed: ignore, failed: ignore });

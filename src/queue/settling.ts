@@ -1,7 +1,7 @@
 import { HoldfastError } from "../errors.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { SettledJournal, StateWrite, StepLine } from "../store/journal.js";
-import type { Settlement } from "../store/queue-contract.js";
+import type { LaneName, Settlement } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
@@ -52,6 +52,8 @@ export class Settling {
   private readonly held = new Set<Lane>();
   private lost = false;
   private endedLanes = 0;
+  /** How many messages wait here to be taken into lanes of express stages, by lane. */
+  private readonly coming = new Map<string, number>();
   private writes = 0;
 
   constructor(options: {
@@ -92,11 +94,23 @@ export class Settling {
     for (const one of produced) {
       progress.produced.push(one);
       progress.producedBytes += one.body.length;
+      if (this.parts.conduct.express?.has(one.stage) === true) this.count(one, 1);
     }
     progress.done = message.position;
     lane.reached = message.position;
     progress.doneSegment = message.segment;
     this.changed.notify();
+  }
+
+  isComing(to: LaneName): boolean {
+    return this.coming.size > 0 && this.coming.has(keyOf(to));
+  }
+
+  private count(to: LaneName, change: 1 | -1): void {
+    const key = keyOf(to);
+    const count = (this.coming.get(key) ?? 0) + change;
+    if (count > 0) this.coming.set(key, count);
+    else this.coming.delete(key);
   }
 
   /** Resolves when the database knows what this lane has finished; or when nobody will tell it any more, and it is delivered again. */
@@ -261,7 +275,10 @@ export class Settling {
     return free;
   }
 
-  private adopt({ lane, done, head, keeps }: Progress): void {
+  private adopt({ lane, done, head, keeps, produced }: Progress): void {
+    if (this.coming.size > 0) {
+      for (const one of produced) if (this.parts.conduct.express?.has(one.stage) === true) this.count(one, -1);
+    }
     const next = head.kind === "dead" ? done + 1 : done;
     if (next > lane.done) {
       lane.attempts = 0;
@@ -279,6 +296,8 @@ export class Settling {
     this.table.touch(lane);
   }
 }
+
+const keyOf = ({ stage, lane }: LaneName): string => `${stage}\n${lane}`;
 
 function tell(progresses: readonly Progress[]): void {
   for (const { waiters } of progresses) for (const wake of waiters.splice(0)) wake();

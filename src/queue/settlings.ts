@@ -1,3 +1,4 @@
+import type { LaneName } from "../store/queue-contract.js";
 import type { Lane } from "./core/lane.js";
 import { Settling } from "./settling.js";
 import type { QueueTermParts } from "./term-parts.js";
@@ -45,6 +46,11 @@ export class Settlings {
   /** How many lanes nobody works on any more, and are still in flight until the next commits. */
   get unsettled(): number {
     return this.lines.usual.unsettled + this.lines.each.unsettled;
+  }
+
+  /** Whether something that was produced for this lane of an express stage waits for its commit. */
+  isComing(to: LaneName): boolean {
+    return this.lines.usual.isComing(to) || this.lines.each.isComing(to);
   }
 
   nudge(): void {

@@ -103,6 +103,7 @@ const rowFields = {
 };
 
 const placeFields = { stage: Type.String(), lane: Type.String(), position: Type.Integer({ minimum: 1 }) };
+const stepPosition = Type.Integer({ minimum: 0, description: "0 where it went through without ever waiting there" });
 
 export const messageSchema = exactly(rowFields);
 
@@ -115,6 +116,7 @@ export const accountSchema = exactly({
       kind: Type.String(),
       at: time,
       ...placeFields,
+      position: stepPosition,
       detail: Type.Unknown(),
       has_body: Type.Boolean({ description: "GET /messages/{id}/body?step= shows what was sent, while it is kept" }),
     }),

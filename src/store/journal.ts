@@ -31,7 +31,7 @@ export interface StepLine {
   readonly stage: string;
   /** The lane's name. */
   readonly lane: string;
-  /** Of the message in that lane which was finished by this step. */
+  /** Of the message in that lane which was finished by this step; 0 where it went through without ever lying there. */
   readonly position: number;
   readonly detail: Json;
 }

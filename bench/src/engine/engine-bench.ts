@@ -27,6 +27,9 @@ interface Round {
   readonly echoRate: number;
   readonly ackP50: number;
   readonly ackP99: number;
+  readonly nodeCpu: number;
+  readonly databaseCpu: number;
+  readonly peersCpu: number;
 }
 
 /** Messages from MLLP through router and handler to MLLP, each acknowledged after its commit, on both sides. */
@@ -55,7 +58,7 @@ async function measure(server: BenchServer, { interfaces, senders, messages, tar
   const load = { messages, senders, perSecond: null, delivers: true };
   const run = await openEngine(server, interfaces);
   await run.exchange({ ...load, messages: Math.ceil(messages * warmUpShare) });
-  const { deliveredMs, ackedMs } = await run.exchange(load);
+  const { deliveredMs, ackedMs, cpu } = await run.exchange(load);
   const paced = { ...load, messages: Math.ceil(messages / 2), perSecond: targetRate / 2 };
   const { ackP50, ackP99 } = await run.exchange(paced);
   await run.close();
@@ -66,6 +69,9 @@ async function measure(server: BenchServer, { interfaces, senders, messages, tar
     echoRate: await rateOfEcho(interfaces, senders, messages),
     ackP50,
     ackP99,
+    nodeCpu: cpu.node,
+    databaseCpu: cpu.database,
+    peersCpu: cpu.peers,
   };
 }
 
@@ -113,13 +119,17 @@ function resultsOf({ name, senders, targetRate }: Subject, rounds: readonly Roun
     reported(`engine_${name}_intake_rate`, of("intakeRate"), unit, "until the last ACK"),
     reported(`engine_${name}_ack_p50`, of("ackP50"), "ms", half),
     reported(`engine_${name}_ack_p99`, of("ackP99"), "ms", half),
+    reported(`engine_${name}_node_cpu`, of("nodeCpu"), "us", "a message"),
+    reported(`engine_${name}_database_cpu`, of("databaseCpu"), "us", "a message, the whole server"),
+    reported(`engine_${name}_peers_cpu`, of("peersCpu"), "us", "a message, senders and receivers"),
   ];
 }
 
-function describe({ rate, intakeRate, insertRate, echoRate, ackP50, ackP99 }: Round): string {
+function describe({ rate, intakeRate, insertRate, echoRate, ackP50, ackP99, ...cpu }: Round): string {
   const peers = `inserts ${insertRate.toFixed(0)}, echo ${echoRate.toFixed(0)}`;
   const acks = `ACK p50 ${ackP50.toFixed(1)} ms, p99 ${ackP99.toFixed(1)} ms at half the load`;
-  return `${rate.toFixed(0)} messages/s (taken in ${intakeRate.toFixed(0)}, ${peers}); ${acks}`;
+  const each = [cpu.nodeCpu, cpu.databaseCpu, cpu.peersCpu].map((us) => us.toFixed(0)).join(" + ");
+  return `${rate.toFixed(0)} messages/s (taken in ${intakeRate.toFixed(0)}, ${peers}); ${acks}; CPU ${each} us a message`;
 }
 
 function perSecond(count: number, ms: number): number {

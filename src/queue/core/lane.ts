@@ -32,6 +32,11 @@ export function hasWork(lane: Lane): boolean {
   return lane.tail > lane.done && !lane.inFlight && !lane.held && !lane.paused && !lane.blocked;
 }
 
+/** Whether what is added next would be handed out next, at once. */
+export function hasNothing({ tail, done, inFlight, held, paused, blocked }: Lane): boolean {
+  return tail === done && !inFlight && !held && !paused && !blocked;
+}
+
 /** A head that was in flight in this many crashes may be what causes them: such lanes are worked on one at a time. */
 const suspectAfter = 2;
 

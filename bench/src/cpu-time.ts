@@ -32,6 +32,13 @@ export async function cpuSecondsOf(postmaster: number): Promise<number | null> {
   }
 }
 
+/** The processor time of one process since it started, in seconds, its children apart. Null where the system does not tell. */
+export async function ownCpuSecondsOf(pid: number): Promise<number | null> {
+  if (process.platform !== "linux") return null;
+  const time = await timeOf(pid);
+  return time === null ? null : time.own / ticksPerSecond;
+}
+
 async function processIds(): Promise<readonly number[]> {
   const names = await readdir("/proc");
   return names.map(Number).filter(Number.isInteger);
