@@ -16,8 +16,8 @@ async function startRelay(url: string, fails: (body: string) => boolean) {
   const failed = new Set<string>();
   const out: string[] = [];
   const middle = (message: Message): Journaled => {
-    const name = `${message.lane} ${message.body}`;
-    if (fails(`${message.body}`) && !failed.has(name)) {
+    const name = `${message.lane} ${message.body.toString()}`;
+    if (fails(message.body.toString()) && !failed.has(name)) {
       failed.add(name);
       throw new Error("not yet");
     }
@@ -27,7 +27,7 @@ async function startRelay(url: string, fails: (body: string) => boolean) {
   const queue = new Queue(local.node, options, { express: new Map([["mid", middle]]) });
   queue.process("in", async (message) => await Promise.resolve(on("mid", message)));
   queue.process("mid", async (message) => await Promise.resolve(middle(message)));
-  queue.process("out", async ({ lane, body }) => void out.push(await Promise.resolve(`${lane} ${body}`)));
+  queue.process("out", async ({ lane, body }) => void out.push(await Promise.resolve(`${lane} ${body.toString()}`)));
   await queue.opened();
   return { queue, out, [Symbol.asyncDispose]: () => local.node.close() };
 }
