@@ -177,6 +177,28 @@ begin
 end
 $$;
 
+-- The same for lanes whose next messages the leader has in memory, because it has taken them in itself: nothing is read, and the answer are
+-- the lanes that were claimed, each from what follows p_done to p_last. One row at a time, as settle_progress below.
+create function :"schema".claim_known(
+  p_lanes bigint[], p_done bigint[], p_last bigint[], p_claim bigint, p_epoch bigint, p_lease_ms bigint) returns jsonb
+language plpgsql set enable_seqscan = off as $$
+declare
+  v_claimed bigint[] := '{}';
+begin
+  for v_place in 1 .. cardinality(p_lanes) loop
+    update :"schema".lanes set
+      claimed = p_last[v_place], claim = p_claim, claim_epoch = p_epoch, wait_until = null,
+      leased_until = clock_timestamp() + p_lease_ms * interval '1 millisecond'
+    where id = p_lanes[v_place] and done = p_done[v_place] and claimed = done and not paused and not blocked
+      and (wait_until is null or wait_until <= clock_timestamp());
+    if found then
+      v_claimed := v_claimed || p_lanes[v_place];
+    end if;
+  end loop;
+  return to_jsonb(v_claimed);
+end
+$$;
+
 -- What became of claims, for many lanes at once: an object for each in p_settlements. Answers with the lanes whose claim is
 -- another by now; where p_all, nothing is then settled at all. Lanes are looked up one by one: after the first claims of an
 -- epoch the statistics say that nearly no lane has it, and the planner would rather go through all of them.

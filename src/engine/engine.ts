@@ -122,6 +122,7 @@ export class Engine {
       settleEach: new Set([stages.outbound]),
       isDoubtful: (message) => this.doubtful.has(message),
       express: new Map([[stages.routed, (message: Message) => handle(message, this.steps)]]),
+      remembers: true,
       lingerMs,
       isInDoubt: ({ stage, lane }) => stage === stages.outbound && this.inDoubt.has(lane),
       buried: ({ lane }) => parts.metrics.counted(connectionOf(lane), "error"),

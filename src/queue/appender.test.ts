@@ -30,7 +30,7 @@ function desk() {
     },
   };
   const table = new LaneTable(() => 0);
-  const parts = { book, settings: { name: "orders" } } as unknown as QueueTermParts;
+  const parts = { book, settings: { name: "orders" }, conduct: {} } as unknown as QueueTermParts;
   return { table, answers, appender: new Appender(parts, table, 1), lane: () => table.find("in", "x") as Lane };
 }
 

@@ -1,10 +1,16 @@
 import { HoldfastError } from "../errors.js";
 import type { ReceivedLine } from "../store/journal.js";
-import { type AppendBatch, delayHeader, type NewMessage as StoredNewMessage } from "../store/queue-contract.js";
+import {
+  type AppendBatch,
+  delayHeader,
+  type StoredMessage,
+  type NewMessage as StoredNewMessage,
+} from "../store/queue-contract.js";
 import { activeCarrier } from "../telemetry/traces.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
 import type { NewMessage } from "./message.js";
+import { RecentMessages } from "./recent-messages.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** A message that has been checked, on its way into its lane. */
@@ -64,6 +70,7 @@ export class Appender {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
   private readonly doubtful = new Set<Lane>();
+  private readonly recent = new RecentMessages();
   segment: number;
 
   constructor(parts: QueueTermParts, table: LaneTable, segment: number) {
@@ -125,13 +132,20 @@ export class Appender {
     return { batch: { queue, segment: this.segment, messages: placed, waking, journal }, lanes };
   }
 
-  committed({ lanes }: PlacedBatch): void {
+  committed({ batch, lanes }: PlacedBatch): void {
+    const { conduct, clock } = this.parts;
+    if (conduct.remembers === true) this.recent.note(batch, clock.wall());
     for (const [lane, tail] of lanes) {
       lane.tail = tail;
       lane.appending = false;
       lane.atRest = false;
       this.table.touch(lane);
     }
+  }
+
+  /** The next messages of a lane, where they are still at hand. */
+  atHand(lane: Lane, most: number): readonly StoredMessage[] | undefined {
+    return this.recent.take(lane, most);
   }
 
   /** Nothing of it is in the database, and the places are free again. */

@@ -25,6 +25,11 @@ export interface QueueConduct {
   readonly express?: ReadonlyMap<string, (message: Message) => Journaled> | undefined;
   /** Whether an earlier leader may have gone down with this message, though it is no head. */
   readonly isDoubtful?: ((message: Message) => boolean) | undefined;
+  /**
+   * What was just taken in is handed out from memory, without being read again. When that was is then by this machine's clock, and
+   * not by the database's.
+   */
+  readonly remembers?: boolean | undefined;
   /** How long what was begun there may go on after the end of a term: what ends in time is not repeated by the next leader. */
   readonly lingerMs?: number | undefined;
   /**

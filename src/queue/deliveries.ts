@@ -1,6 +1,7 @@
 import { Signal } from "../lifecycle/signal.js";
-import { delayHeader, type Settlement, type StoredMessage } from "../store/queue-contract.js";
-import { type Incoming, incomingOf } from "./appender.js";
+import type { ClaimWish, Settlement, StoredMessage } from "../store/queue-contract.js";
+import { type Appender, type Incoming, incomingOf } from "./appender.js";
+import { delayLeft, groupByLane, headersOf } from "./claimed-messages.js";
 import { type HeadOutcome, headOutcome } from "./core/head-outcome.js";
 import { type Lane, sharesOf } from "./core/lane.js";
 import { Express } from "./express.js";
@@ -30,6 +31,7 @@ interface Flight {
 export class Deliveries {
   private readonly parts: QueueTermParts;
   private readonly table: LaneTable;
+  private readonly appender: Pick<Appender, "atHand">;
   private readonly settlings: Settlings;
   private readonly express: Express;
   private readonly changed: Signal;
@@ -48,6 +50,7 @@ export class Deliveries {
   constructor(options: {
     readonly parts: QueueTermParts;
     readonly table: LaneTable;
+    readonly appender: Pick<Appender, "atHand">;
     readonly settlings: Settlings;
     /** Handlers that nobody waits for but the end of the term. */
     readonly hung: Set<Promise<void>>;
@@ -56,6 +59,7 @@ export class Deliveries {
   }) {
     this.parts = options.parts;
     this.table = options.table;
+    this.appender = options.appender;
     this.settlings = options.settlings;
     this.express = new Express(options.parts, options.table, options.settlings);
     this.hung = options.hung;
@@ -128,7 +132,7 @@ export class Deliveries {
     const lanes = this.table.take(Math.min(room, this.widest), stages, howMany, (lane) => this.isAdmitted(lane));
     if (lanes.length === 0) return false;
     const claim = this.parts.nextClaim();
-    const wishes = lanes.map(({ id }, index) => ({ lane: id, limit: shares[index] ?? 1 }));
+    const wishes = lanes.map((lane, index) => this.wishOf(lane, shares[index] ?? 1));
     const claimedAt = clock.mono();
     const found = await book.claim(fence, { queue: settings.name, claim, leaseMs: settings.leaseMs, wishes });
     this.fit(found);
@@ -139,6 +143,10 @@ export class Deliveries {
       else this.fly({ lane, claim, claimedAt }, messages);
     }
     return true;
+  }
+
+  private wishOf(lane: Lane, limit: number): ClaimWish {
+    return { lane: lane.id, limit, known: this.appender.atHand(lane, limit) };
   }
 
   /** The head of each lane comes however large it is: where they are large, fewer come at a time. */
@@ -322,25 +330,3 @@ const largestClaimBytes = 64 * 1_048_576;
 const mostUnsettled = 4;
 
 const incomingProduced = (message: Produced): Incoming => incomingOf(message, message.stage);
-
-function delayLeft({ headers, ageMs }: StoredMessage): number {
-  return headers === null ? 0 : Number(headers[delayHeader] ?? 0) - ageMs;
-}
-
-const none: Readonly<Record<string, string>> = Object.freeze({});
-
-function headersOf({ headers }: StoredMessage): Readonly<Record<string, string>> {
-  if (headers?.[delayHeader] === undefined) return headers ?? none;
-  const { [delayHeader]: _, ...rest } = headers;
-  return rest;
-}
-
-function groupByLane(messages: readonly StoredMessage[]): Map<number, StoredMessage[]> {
-  const lanes = new Map<number, StoredMessage[]>();
-  for (const message of messages) {
-    const known = lanes.get(message.lane);
-    if (known === undefined) lanes.set(message.lane, [message]);
-    else known.push(message);
-  }
-  return lanes;
-}

@@ -143,7 +143,7 @@ export class QueueTerm {
         deliveries.stop();
       },
     });
-    const deliveries = new Deliveries({ parts, table, settlings, hung: this.hung, onFreed });
+    const deliveries = new Deliveries({ parts, table, appender, settlings, hung: this.hung, onFreed });
     this.settlings = settlings;
     this.deliveries = deliveries;
     if (appender.doubts().length > 0) deliveries.stop(); // They came into doubt while the lanes were being read.

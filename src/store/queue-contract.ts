@@ -148,7 +148,17 @@ export interface ClaimOrder {
   readonly queue: string;
   readonly claim: number;
   readonly leaseMs: number;
-  readonly wishes: readonly { readonly lane: number; readonly limit: number }[];
+  readonly wishes: readonly ClaimWish[];
+}
+
+export interface ClaimWish {
+  readonly lane: number;
+  readonly limit: number;
+  /**
+   * The lane's next messages, which were taken in by whoever asks, and are still at hand. Just these are claimed, unless they
+   * are not the next any more; and they are in the answer as they are here, and are not read.
+   */
+  readonly known?: readonly StoredMessage[] | undefined;
 }
 
 export interface MessageHead extends MessagePlace {

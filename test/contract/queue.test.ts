@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HoldfastError, StaleEpochError } from "../../src/errors.js";
+import type { ClaimWish, StoredMessage } from "../../src/store/queue-contract.js";
 import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
 import { messageAt, QueueLeader, queue, settlement, stateOf } from "./queue-leader.js";
 
@@ -157,6 +158,45 @@ describe.each([
       expect(refused).toMatchObject({ code: "DATABASE_REFUSED" });
       expect((await leader.book.findKeys(queue, ["k1"])).size).toBe(0);
       expect(await leader.claim(1, [lane])).toEqual([]);
+    });
+  });
+
+  describe("a claim of messages that the leader has at hand", () => {
+    const known = (position: number, body: string): StoredMessage => ({
+      ...messageAt(lane, position, body),
+      segment: leader.segment,
+      at: 7,
+      ageMs: 0,
+    });
+    const claim = async (...wishes: readonly ClaimWish[]) =>
+      await leader.book.claim(leader.fence, { queue, claim: 1, leaseMs: 60_000, wishes });
+
+    it("takes just these, as they are, beside others that are read; and they are settled like those", async () => {
+      const other = await leader.lane("y");
+      await leader.put(lane, "x1", "x2", "x3");
+      await leader.put(other, "y1");
+      const atHand = [known(1, "x1"), known(2, "x2")];
+      const found = await claim({ lane: other, limit: 5 }, { lane, limit: 5, known: atHand });
+      const bodies = (of: number) => found.filter((one) => one.lane === of).map(({ body }) => body.toString());
+      expect([bodies(lane), bodies(other)]).toEqual([["x1", "x2"], ["y1"]]);
+      expect(found.filter(({ at }) => at === 7)).toHaveLength(2);
+      expect(await leader.take(2, [lane], 5)).toEqual([]);
+      expect(await leader.settle(settlement(lane, 1, 3))).toEqual([lane]);
+      expect(await leader.settle(settlement(lane, 1, 2))).toEqual([]);
+      expect(await leader.take(3, [lane], 5)).toEqual(["x3"]);
+    });
+
+    it("takes nothing where they are not the next any more, or somebody holds the lane", async () => {
+      await leader.put(lane, "x1", "x2");
+      expect(await claim({ lane, limit: 5, known: [known(2, "x2")] })).toEqual([]);
+      await leader.book.setPaused(queue, { stage: "in", lane: "x" }, true);
+      expect(await claim({ lane, limit: 5, known: [known(1, "x1")] })).toEqual([]);
+      await leader.book.setPaused(queue, { stage: "in", lane: "x" }, false);
+      await leader.claim(2, [lane], 1);
+      expect(await claim({ lane, limit: 5, known: [known(1, "x1")] })).toEqual([]);
+      const retry = { kind: "retry", waitMs: 60_000, ...failed } as const;
+      await leader.settle(settlement(lane, 2, 0, { head: retry }));
+      expect(await claim({ lane, limit: 5, known: [known(1, "x1")] })).toEqual([]);
     });
   });
 

@@ -95,10 +95,11 @@ export class MemoryQueueBook implements QueueBook {
   async claim(fence: FenceToken, { claim, leaseMs, wishes }: ClaimOrder): Promise<readonly StoredMessage[]> {
     return await this.write(fence, () => {
       const now = this.now();
-      const claimed = wishes.flatMap(({ lane: id, limit }) => {
+      const claimed = wishes.flatMap(({ lane: id, limit, known }) => {
         const lane = this.tables.lanes.get(id);
         if (lane === undefined || !isFree(lane, now)) return [];
-        const found = this.tables.prefix(lane, limit);
+        const isNext = known === undefined || known[0]?.position === lane.done + 1;
+        const found = isNext ? (known ?? this.tables.prefix(lane, limit)) : [];
         if (found.length > 0) {
           lane.claimed = lane.done + found.length;
           Object.assign(lane, { claim, claimEpoch: fence.epoch, waitUntil: null, leasedUntil: now + leaseMs });

@@ -2,7 +2,7 @@ import pg from "pg";
 import { HoldfastError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
 import type { SettledJournal } from "../journal.js";
-import type { AppendBatch, ClaimOrder, Settlement, StoredMessage } from "../queue-contract.js";
+import type { AppendBatch, ClaimOrder, ClaimWish, Settlement, StoredMessage } from "../queue-contract.js";
 import { receivedStatements, settledStatements } from "./engine-journal.js";
 import type { MessageReply, TransactionMessage } from "./fenced-message.js";
 import { messageColumns, packMessages, readClaimed } from "./queue-wire.js";
@@ -38,19 +38,34 @@ export class QueueTraffic {
   }
 
   async claim(fence: FenceToken, { claim, leaseMs, wishes }: ClaimOrder): Promise<readonly StoredMessage[]> {
-    const { schema } = this;
-    const lanes = arrayOf(wishes.map(({ lane }) => lane));
-    const limits = arrayOf(wishes.map(({ limit }) => limit));
-    const bytes = Math.floor(claimBytes / Math.max(1, wishes.length));
-    const claimed = `${schema}.claim_lanes(${lanes}, ${limits}, ${bytes}, ${claim}, ${fence.epoch}, ${Math.ceil(leaseMs)})`;
+    const by = `${claim}, ${fence.epoch}, ${Math.ceil(leaseMs)}`;
+    const known = wishes.filter(isKnown).sort((one, other) => one.lane - other.lane);
+    const unknown = wishes.filter((wish) => !isKnown(wish));
     // Lost with the server, a claim is found in no lane, and nothing was handed out by a process that is still there.
-    const { copied } = await this.send(fence, {
+    const { copied, results } = await this.send(fence, {
       statements: [
         "set local synchronous_commit = off",
-        `copy (select lane, described, bodies from ${claimed}) to stdout (format binary)`,
+        ...(known.length === 0 ? [] : [this.claimingKnown(known, by)]),
+        ...(unknown.length === 0 ? [] : [this.claiming(unknown, by)]),
       ],
     });
-    return readClaimed(copied);
+    const lanes = new Set(known.length === 0 ? [] : rowsOf<{ claimed: readonly number[] }>(results)[0]?.claimed);
+    return [...known.filter(({ lane }) => lanes.has(lane)).flatMap((wish) => wish.known), ...readClaimed(copied)];
+  }
+
+  private claiming(wishes: readonly ClaimWish[], by: string): string {
+    const [lanes, limits] = [arrayOf(wishes.map(({ lane }) => lane)), arrayOf(wishes.map(({ limit }) => limit))];
+    const bytes = Math.floor(claimBytes / Math.max(1, wishes.length));
+    const claimed = `${this.schema}.claim_lanes(${lanes}, ${limits}, ${bytes}, ${by})`;
+    return `copy (select lane, described, bodies from ${claimed}) to stdout (format binary)`;
+  }
+
+  private claimingKnown(wishes: readonly KnownWish[], by: string): string {
+    const first = wishes.map(({ known }) => known[0]?.position ?? 0);
+    const lanes = arrayOf(wishes.map(({ lane }) => lane));
+    const done = arrayOf(first.map((position) => position - 1));
+    const last = arrayOf(wishes.map(({ known }, index) => (first[index] ?? 0) + known.length - 1));
+    return `select ${this.schema}.claim_known(${lanes}, ${done}, ${last}, ${by}) as claimed`;
   }
 
   /** Answers with the lanes whose claim is another by now. Where something comes with it, it is then as if nothing had been. */
@@ -73,8 +88,7 @@ export class QueueTraffic {
       const told = journal === undefined ? [] : settledStatements(this.schema, journal);
       const statements = [settle, ...appended.statements, ...told];
       const { results } = await this.send(fence, { ...appended, statements });
-      const rows = results.flatMap((result) => result.rows as { gone?: readonly number[] }[]);
-      return rows[0]?.gone ?? [];
+      return rowsOf<{ gone?: readonly number[] }>(results)[0]?.gone ?? [];
     } catch (error) {
       const { cause } = error as { cause?: unknown };
       const arePlacesTaken = sqlStateOf(error) === sqlState.uniqueViolation;
@@ -124,6 +138,13 @@ export class QueueTraffic {
 export function placesTaken(): HoldfastError {
   return new HoldfastError("REFUSED", "Messages were to go where others are: nothing was taken in.");
 }
+
+type KnownWish = ClaimWish & { readonly known: readonly StoredMessage[] };
+
+const isKnown = (wish: ClaimWish): wish is KnownWish => wish.known !== undefined && wish.known.length > 0;
+
+const rowsOf = <Row>(results: readonly pg.QueryResult[]): readonly Row[] =>
+  results.flatMap(({ rows }) => rows as Row[]);
 
 const arrayOf = (numbers: readonly number[]): string => `'{${numbers.join(",")}}'`;
 

@@ -1,0 +1,25 @@
+import { delayHeader, type StoredMessage } from "../store/queue-contract.js";
+
+/** How long it still waits, by the database's clock. */
+export function delayLeft({ headers, ageMs }: StoredMessage): number {
+  return headers === null ? 0 : Number(headers[delayHeader] ?? 0) - ageMs;
+}
+
+const none: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Those that its handler sees. */
+export function headersOf({ headers }: StoredMessage): Readonly<Record<string, string>> {
+  if (headers?.[delayHeader] === undefined) return headers ?? none;
+  const { [delayHeader]: _, ...rest } = headers;
+  return rest;
+}
+
+export function groupByLane(messages: readonly StoredMessage[]): Map<number, StoredMessage[]> {
+  const lanes = new Map<number, StoredMessage[]>();
+  for (const message of messages) {
+    const known = lanes.get(message.lane);
+    if (known === undefined) lanes.set(message.lane, [message]);
+    else known.push(message);
+  }
+  return lanes;
+}
