@@ -132,9 +132,14 @@ export class Appender {
     return { batch: { queue, segment: this.segment, messages: placed, waking, journal }, lanes };
   }
 
-  committed({ batch, lanes }: PlacedBatch): void {
+  committed(placed: PlacedBatch): void {
     const { conduct, clock } = this.parts;
-    if (conduct.remembers === true) this.recent.note(batch, clock.wall());
+    if (conduct.remembers === true) this.recent.note(placed.batch, clock.wall());
+    this.redriven(placed);
+  }
+
+  /** The same of what went from one table of the database to another: nobody here has its bodies. */
+  redriven({ lanes }: PlacedBatch): void {
     for (const [lane, tail] of lanes) {
       lane.tail = tail;
       lane.appending = false;

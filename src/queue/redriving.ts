@@ -80,7 +80,7 @@ export class Redriving {
     });
     try {
       await this.write({ queue, segment, letters: places, waking });
-      this.appender.committed(placed);
+      this.appender.redriven(placed);
     } catch (error) {
       if (isFailure(error, "UNKNOWN_OUTCOME")) this.appender.doubt(placed);
       else this.appender.givenUp(placed);

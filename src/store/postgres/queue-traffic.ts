@@ -78,15 +78,14 @@ export class QueueTraffic {
     const isWhole = produced !== null || journal !== undefined;
     // In the order of their ids, in which everybody locks lanes.
     const sorted = [...settlements].sort((one, other) => one.lane - other.lane);
-    const settle = `select ${this.settling(sorted, fence.epoch, isWhole)} as gone`;
+    const settled = settledStatements(this.schema, this.settling(sorted, fence.epoch, isWhole), journal);
     // Lost with the server, it is done again: delivery is at least once. What was produced is another matter.
     const appended =
       produced === null || produced.messages.length === 0
         ? { statements: ["set local synchronous_commit = off"] }
         : this.appending(fence, produced);
     try {
-      const told = journal === undefined ? [] : settledStatements(this.schema, journal);
-      const statements = [settle, ...appended.statements, ...told];
+      const statements = [...settled, ...appended.statements];
       const { results } = await this.send(fence, { ...appended, statements });
       return rowsOf<{ gone?: readonly number[] }>(results)[0]?.gone ?? [];
     } catch (error) {

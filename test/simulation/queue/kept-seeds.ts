@@ -32,4 +32,5 @@ export const keptSeeds: readonly KeptSeed[] = [
   { seed: 134, found: "a term that ended while its lanes were being read did not end" },
   { seed: 85, found: "who was beside a message that fells its process was put aside with it" },
   { seed: 96, found: "who was before a message that fells its process was put aside for it" },
+  { seed: 4, found: "a dead letter that was redriven was handed out from memory, where its body is not" },
 ];

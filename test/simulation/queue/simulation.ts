@@ -158,7 +158,7 @@ export class Simulation implements CallObserver {
     const { handlerMs } = scenario;
     const habits = { handlerMs, timeoutMs: scenario.options.handlerTimeoutMs };
     const deliveries = new Deliveries(process, { random, coverage, observer: this, habits });
-    const queue = new Queue(this.nodeOf(process), scenario.options, { remembers: random.chance(0.5) });
+    const queue = new Queue(this.nodeOf(process), scenario.options, { remembers: node % 2 === 0 });
     for (const stage of scenario.options.stages ?? []) queue.process(stage, deliveries.handler);
     this.programs = [...this.programs, { process, queue }];
     this.leadership.candidates[node] = process;

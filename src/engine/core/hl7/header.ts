@@ -87,23 +87,67 @@ function noHeader(bytes: Uint8Array, begin: number): string {
 
 export function headerOf(line: Uint8Array, separators: Separators, charsetOf: CharsetChoice): Hl7Header {
   const { fields, charset } = splitHeader(line, separators, charsetOf);
-  const text = (number: number): string => textOf(fields[number] ?? noBytes, charset);
-  const firstPart = (number: number): string => parts(text(number), separators.component)[0] ?? "";
-  return {
-    separators,
-    type: parts(text(9), separators.component).slice(0, 2).join("^"),
-    controlId: text(10),
-    charset: declaredBy(fields[lastField], separators),
-    sendingApplication: text(3),
-    sendingFacility: text(4),
-    receivingApplication: text(5),
-    receivingFacility: text(6),
-    processingId: firstPart(11),
-    version: firstPart(12),
-    acceptAck: text(15),
-    applicationAck: text(16),
-    fields,
-  };
+  return new ReadHeader(fields, separators, charset);
+}
+
+/** Every message is looked at several times, each time for two or three fields: what nobody asks for is not decoded. */
+class ReadHeader implements Hl7Header {
+  readonly separators: Separators;
+  readonly fields: readonly Uint8Array[];
+  readonly type: string;
+  readonly controlId: string;
+  readonly charset: string;
+  readonly #charset: Charset;
+
+  constructor(fields: readonly Uint8Array[], separators: Separators, charset: Charset) {
+    this.separators = separators;
+    this.fields = fields;
+    this.#charset = charset;
+    this.type = parts(this.text(9), separators.component).slice(0, 2).join("^");
+    this.controlId = this.text(10);
+    this.charset = declaredBy(fields[lastField], separators);
+  }
+
+  get sendingApplication(): string {
+    return this.text(3);
+  }
+
+  get sendingFacility(): string {
+    return this.text(4);
+  }
+
+  get receivingApplication(): string {
+    return this.text(5);
+  }
+
+  get receivingFacility(): string {
+    return this.text(6);
+  }
+
+  get processingId(): string {
+    return this.firstPart(11);
+  }
+
+  get version(): string {
+    return this.firstPart(12);
+  }
+
+  get acceptAck(): string {
+    return this.text(15);
+  }
+
+  get applicationAck(): string {
+    return this.text(16);
+  }
+
+  private text(number: number): string {
+    const field = this.fields[number];
+    return field === undefined || field.length === 0 ? "" : textOf(field, this.#charset);
+  }
+
+  private firstPart(number: number): string {
+    return parts(this.text(number), this.separators.component)[0] ?? "";
+  }
 }
 
 /** Bytes that do not fit are read one by one, so that two control ids that differ never look the same. */
