@@ -18,9 +18,7 @@ export interface SearchedMessage {
 /** The hashes of the words of a body, each as often as it comes. None where it is not text. */
 export function wordsOf(body: Buffer): readonly number[] {
   const searched = body.length > searchedBytes ? body.subarray(0, searchedBytes) : body;
-  const kind = kindOf(searched);
-  if (kind === "binary") return [];
-  const words = kind === "ascii" ? asciiWords(searched) : unicodeWords(searched);
+  const words = asciiWords(searched) ?? (isText(searched) ? unicodeWords(searched) : []);
   // The last one may go on behind the end.
   if (searched.length < body.length) words.pop();
   return words;
@@ -62,7 +60,7 @@ export class WordRun {
   private note(place: number, term: number): void {
     const places = this.terms.get(term);
     if (places === undefined) this.terms.set(term, [place]);
-    else if (places.at(-1) !== place) places.push(place);
+    else if (places[places.length - 1] !== place) places.push(place);
   }
 
   /**
@@ -92,7 +90,8 @@ function packedTerm(hash: number, places: readonly number[]): Buffer {
   const packed = Buffer.alloc(headBytes + (isDense ? bits : 2 * places.length));
   packed.writeUInt32LE(hash, 0);
   packed.writeUInt16LE(isDense ? bits | bitsMark : 2 * places.length, 4);
-  for (const [index, place] of places.entries()) {
+  for (let index = 0; index < places.length; index += 1) {
+    const place = places[index] ?? 0;
     if (isDense) setBit(packed, headBytes + Math.floor(place / 8), place % 8);
     else packed.writeUInt16LE(place, headBytes + 2 * index);
   }
@@ -134,22 +133,28 @@ function placesOfBits(bytes: Buffer): readonly number[] {
 /** Tabs, ends of lines and of frames, and the escape of a charset are in texts; other controls are not. */
 const textControls = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1b, 0x1c]);
 
-function kindOf(body: Buffer): "ascii" | "unicode" | "binary" {
-  let highest = 0;
-  for (const byte of body) {
-    if (byte < 0x20 && !textControls.has(byte)) return "binary";
-    highest |= byte;
-  }
-  return highest < 0x80 ? "ascii" : "unicode";
+function isText(body: Buffer): boolean {
+  return body.every((byte) => byte >= 0x20 || textControls.has(byte));
 }
 
-function asciiWords(body: Buffer): number[] {
+/** What each byte means in a text of ASCII: itself in small letters, an end of a word, or that it is no such text. */
+const endOfWord = 0;
+const notAscii = 255;
+const meanings = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte >= 0x80 || (byte < 0x20 && !textControls.has(byte))) return notAscii;
+  const letter = byte | 0x20;
+  if (byte >= 0x30 && byte <= 0x39) return byte;
+  return letter >= 0x61 && letter <= 0x7a ? letter : endOfWord;
+});
+
+/** Null where it is no text of ASCII. Every byte of every message goes through here: plain loops, and one look at each. */
+function asciiWords(body: Buffer): number[] | null {
   const words: number[] = [];
   const hash = new WordHash();
-  for (const byte of body) {
-    const isDigit = byte >= 0x30 && byte <= 0x39;
-    const letter = byte | 0x20;
-    if (isDigit || (letter >= 0x61 && letter <= 0x7a)) hash.add(isDigit ? byte : letter);
+  for (let at = 0; at < body.length; at += 1) {
+    const meaning = meanings[body[at] ?? 0] ?? endOfWord;
+    if (meaning === notAscii) return null;
+    if (meaning !== endOfWord) hash.add(meaning);
     else if (hash.length > 0) words.push(hash.take());
   }
   if (hash.length > 0) words.push(hash.take());
@@ -175,7 +180,7 @@ function unicodeWords(body: Buffer): number[] {
 
 function hashOf(bytes: Buffer): number {
   const hash = new WordHash();
-  for (const byte of bytes) hash.add(byte);
+  for (let at = 0; at < bytes.length; at += 1) hash.add(bytes[at] ?? 0);
   return hash.take();
 }
 

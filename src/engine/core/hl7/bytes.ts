@@ -30,7 +30,7 @@ export const longestShort = 24;
 export function byteText(bytes: Uint8Array): string {
   let text = "";
   if (bytes.length <= longestShort) {
-    for (const byte of bytes) text += String.fromCharCode(byte);
+    for (let at = 0; at < bytes.length; at++) text += String.fromCharCode(bytes[at] ?? 0);
     return text;
   }
   for (let from = 0; from < bytes.length; from += longestCall) {

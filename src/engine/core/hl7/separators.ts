@@ -25,12 +25,16 @@ export type SeparatorsRead =
   | { readonly kind: "malformed"; readonly reason: string };
 
 const mostEncodingCharacters = 5;
+/** How nearly every message goes on behind its first three letters. */
+const usualBeginning = "|^~\\&|";
+const usualRead: SeparatorsRead = Object.freeze({ kind: "read", separators: usualSeparators });
 
 /**
  * What MSH-1 and MSH-2 say. The line begins with "MSH", or "BHS" or "FHS". A reason never quotes the line, which may hold
  * anything, and reasons are logged and answered.
  */
 export function readSeparators(line: Uint8Array): SeparatorsRead {
+  if (beginsWith(line, usualBeginning, 3)) return usualRead;
   const name = byteText(line.subarray(0, 3));
   const field = line[3];
   if (field === undefined) return malformed(`${name}-1 is missing; it separates the fields, usually |.`);
