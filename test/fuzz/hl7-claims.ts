@@ -45,7 +45,7 @@ function claimsOfAnswer(header: ReturnType<typeof peekHeader>["header"]): void {
   const answer = readAcknowledgement(bytes);
   claim(answer.kind === "read" && answer.code === "AE", "an answer can be read");
   claim(!bytes.some((byte) => [0, 0x0b, 0x1c].includes(byte)), "an answer fits into a frame");
-  const id = header?.fields[10] ?? new Uint8Array(0);
+  const id = header?.field(10) ?? new Uint8Array(0);
   const isPlain = id.every((byte) => byte >= 0x20 && byte < 0x7f);
   claim(
     !isPlain || answer.kind !== "read" || answer.controlId === Buffer.from(id).toString(),

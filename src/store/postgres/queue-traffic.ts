@@ -1,10 +1,11 @@
-import pg from "pg";
+import type pg from "pg";
 import { HoldfastError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
 import type { SettledJournal } from "../journal.js";
 import type { AppendBatch, ClaimOrder, ClaimWish, Settlement, StoredMessage } from "../queue-contract.js";
 import { receivedStatements, settledStatements } from "./engine-journal.js";
 import type { MessageReply, TransactionMessage } from "./fenced-message.js";
+import { quoted } from "./literal.js";
 import { messageColumns, packMessages, readClaimed } from "./queue-wire.js";
 import { sqlState, sqlStateOf } from "./sql-errors.js";
 
@@ -102,7 +103,7 @@ export class QueueTraffic {
   private settling(settlements: readonly Settlement[], epoch: bigint, isWhole: boolean): string {
     const { schema } = this;
     if (!settlements.every(isProgress)) {
-      return `${schema}.settle_lanes(${literal(JSON.stringify(settlements.map(toRecord)))}, ${epoch}, ${isWhole})`;
+      return `${schema}.settle_lanes(${quoted(JSON.stringify(settlements.map(toRecord)))}, ${epoch}, ${isWhole})`;
     }
     const columns = (["lane", "claim", "done", "doneSegment"] as const).map((name) =>
       arrayOf(settlements.map((settlement) => settlement[name] ?? 0)),
@@ -123,8 +124,8 @@ export class QueueTraffic {
         ? []
         : [
             `insert into ${schema}.message_keys (queue, segment, key, lane, position)
-             select ${literal(queue)}, ${segment}, x.key, x.lane, x.position
-             from json_to_recordset(${literal(JSON.stringify(keyed))}) x(key text, lane bigint, position bigint)
+             select ${quoted(queue)}, ${segment}, x.key, x.lane, x.position
+             from json_to_recordset(${quoted(JSON.stringify(keyed))}) x(key text, lane bigint, position bigint)
              on conflict do nothing`,
           ]),
       ...(waking.length === 0 ? [] : [`update ${schema}.lanes set busy = true where id = any (${arrayOf(waking)})`]),
@@ -146,8 +147,6 @@ const rowsOf = <Row>(results: readonly pg.QueryResult[]): readonly Row[] =>
   results.flatMap(({ rows }) => rows as Row[]);
 
 const arrayOf = (numbers: readonly number[]): string => `'{${numbers.join(",")}}'`;
-
-const literal = (text: string): string => pg.escapeLiteral(text);
 
 /** It got further, and is still worked on. */
 const isProgress = ({ head, keeps, doneSegment }: Settlement): boolean =>

@@ -17,7 +17,9 @@ const endOfRows = -1;
 export function packMessages(messages: readonly NewMessage[], segment: number, epoch: bigint): Buffer {
   const headers = messages.map((message) => (message.headers === null ? null : JSON.stringify(message.headers)));
   let size = signature.length + 2;
-  for (const [index, { key, body }] of messages.entries()) {
+  // Plain loops: every message that is taken in goes through both.
+  for (let index = 0; index < messages.length; index += 1) {
+    const { key, body } = messages[index] as NewMessage;
     const text = headers[index] ?? null;
     size += fixedRowBytes + body.length;
     if (key !== null) size += Buffer.byteLength(key);
@@ -25,7 +27,8 @@ export function packMessages(messages: readonly NewMessage[], segment: number, e
   }
   const packed = Buffer.allocUnsafe(size);
   let at = signature.copy(packed);
-  for (const [index, { lane, position, key, body }] of messages.entries()) {
+  for (let index = 0; index < messages.length; index += 1) {
+    const { lane, position, key, body } = messages[index] as NewMessage;
     at = packed.writeInt16BE(7, at);
     at = packed.writeInt32BE(4, at);
     at = packed.writeInt32BE(segment, at);

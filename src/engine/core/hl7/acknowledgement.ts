@@ -35,7 +35,7 @@ export interface AckContent {
 export function acknowledge(header: Hl7Header | null, { code, controlId, at, text, error }: AckContent): Uint8Array {
   const separators = header?.separators ?? usualSeparators;
   const { component, repetition, subcomponent, truncation } = separators;
-  const said = (number: number): Uint8Array => harmless(header?.fields[number] ?? noBytes);
+  const said = (number: number): Uint8Array => harmless(header?.field(number) ?? noBytes);
   const plain = (value: string): Uint8Array => plainBytes(value, separators);
   // MSH-1 is the separator that comes to stand between the name and MSH-2.
   const msh = [

@@ -23,8 +23,8 @@ export interface Hl7Header {
   readonly acceptAck: string;
   /** MSH-16: when an application acknowledgement is wanted. */
   readonly applicationAck: string;
-  /** The bytes of MSH-1 to MSH-18, each at its number. They are part of the message, and not to be changed. */
-  readonly fields: readonly Uint8Array[];
+  /** The bytes of MSH-1 to MSH-18 by their number; none where it says nothing. They are part of the message, and not to be changed. */
+  field(number: number): Uint8Array;
 }
 
 export type PeekedHeader =
@@ -93,19 +93,23 @@ export function headerOf(line: Uint8Array, separators: Separators, charsetOf: Ch
 /** Every message is looked at several times, each time for two or three fields: what nobody asks for is not decoded. */
 class ReadHeader implements Hl7Header {
   readonly separators: Separators;
-  readonly fields: readonly Uint8Array[];
   readonly type: string;
   readonly controlId: string;
   readonly charset: string;
+  readonly #fields: HeaderFields;
   readonly #charset: Charset;
 
-  constructor(fields: readonly Uint8Array[], separators: Separators, charset: Charset) {
+  constructor(fields: HeaderFields, separators: Separators, charset: Charset) {
     this.separators = separators;
-    this.fields = fields;
+    this.#fields = fields;
     this.#charset = charset;
     this.type = parts(this.text(9), separators.component).slice(0, 2).join("^");
     this.controlId = this.text(10);
-    this.charset = declaredBy(fields[lastField], separators);
+    this.charset = declaredBy(fields.at(lastField), separators);
+  }
+
+  field(number: number): Uint8Array {
+    return this.#fields.at(number);
   }
 
   get sendingApplication(): string {
@@ -141,8 +145,8 @@ class ReadHeader implements Hl7Header {
   }
 
   private text(number: number): string {
-    const field = this.fields[number];
-    return field === undefined || field.length === 0 ? "" : textOf(field, this.#charset);
+    const field = this.#fields.at(number);
+    return field.length === 0 ? "" : textOf(field, this.#charset);
   }
 
   private firstPart(number: number): string {
@@ -165,41 +169,61 @@ function splitHeader(
   line: Uint8Array,
   separators: Separators,
   charsetOf: CharsetChoice,
-): { readonly fields: readonly Uint8Array[]; readonly charset: Charset } {
-  const plain = fieldsOf(line, line, separators, lastField + mostFalseSeparators);
-  for (const field of plain.slice(lastField)) {
-    const charset = charsetOf(declaredBy(field, separators));
+): { readonly fields: HeaderFields; readonly charset: Charset } {
+  const plain = new HeaderFields(line, line, separators, lastField + mostFalseSeparators);
+  for (let number = lastField; number < plain.count; number++) {
+    const charset = charsetOf(declaredBy(plain.at(number), separators));
     if (charset.shield === undefined || charset.standsInFor !== undefined) continue;
-    const fields = fieldsOf(line, charset.shield(line), separators, lastField);
-    const declared = charsetOf(declaredBy(fields[lastField], separators));
+    const fields = new HeaderFields(line, charset.shield(line), separators, lastField);
+    const declared = charsetOf(declaredBy(fields.at(lastField), separators));
     if (declared.name === charset.name) return { fields, charset };
   }
-  return { fields: plain.slice(0, lastField + 1), charset: charsetOf(declaredBy(plain[lastField], separators)) };
+  return { fields: plain, charset: charsetOf(declaredBy(plain.at(lastField), separators)) };
 }
 
-function fieldsOf(line: Uint8Array, scan: Uint8Array, separators: Separators, last: number): readonly Uint8Array[] {
-  const separator = separators.field.charCodeAt(0);
-  const fields = [line.subarray(0, 3), line.subarray(3, 4)];
-  for (let from = 4; from <= line.length && fields.length <= last; ) {
-    const at = scan.indexOf(separator, from);
-    const to = at < 0 ? line.length : at;
-    fields.push(line.subarray(from, to));
-    from = to + 1;
+/** Where the fields of a line are: most of them nobody asks for. */
+class HeaderFields {
+  private readonly line: Uint8Array;
+  /** Where each begins; and where the next one would. */
+  private readonly begins = [0, 3];
+
+  constructor(line: Uint8Array, scan: Uint8Array, separators: Separators, last: number) {
+    this.line = line;
+    const separator = separators.field.charCodeAt(0);
+    let from = 4;
+    for (; from <= line.length && this.begins.length <= last; ) {
+      this.begins.push(from);
+      const at = scan.indexOf(separator, from);
+      from = (at < 0 ? line.length : at) + 1;
+    }
+    this.begins.push(from);
   }
-  return fields;
+
+  get count(): number {
+    return this.begins.length - 1;
+  }
+
+  /** The first two are the segment's name and the separator itself. */
+  at(number: number): Uint8Array {
+    if (number < 2) return this.line.subarray(number === 0 ? 0 : 3, number === 0 ? 3 : 4);
+    const from = this.begins[number];
+    const next = this.begins[number + 1];
+    return from === undefined || next === undefined ? noBytes : this.line.subarray(from, next - 1);
+  }
 }
 
-function declaredBy(field: Uint8Array | undefined, { repetition }: Separators): string {
-  return parts(byteText(field ?? noBytes), repetition).join("~");
+function declaredBy(field: Uint8Array, { repetition }: Separators): string {
+  return field.length === 0 ? "" : parts(byteText(field), repetition).join("~");
 }
 
 const parts = (text: string, separator: string): readonly string[] =>
   separator === "" ? [text] : text.split(separator);
 
-function identityProblem({ fields }: Hl7Header, charset: Charset): string | null {
-  for (const number of [9, 10]) {
-    const bytes = fields[number];
-    if (bytes === undefined) continue;
+const identifying = [9, 10] as const;
+
+function identityProblem(header: Hl7Header, charset: Charset): string | null {
+  for (const number of identifying) {
+    const bytes = header.field(number);
     const says = `MSH-${number}`;
     if (bytes.length > longestIdentityBytes) {
       return `${says} has ${bytes.length} bytes; at most ${longestIdentityBytes} are taken.`;
