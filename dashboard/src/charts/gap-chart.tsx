@@ -10,6 +10,7 @@ const height = 132;
 const left = 52;
 const bottom = 20;
 const top = 8;
+const labelPx = 34;
 
 interface GapChartProps {
   /** Those that ended a gap. */
@@ -23,7 +24,9 @@ export function GapChart({ elections, from, to }: GapChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const plot: Plot = { width: Math.max(0, width - left - 8), height: height - bottom - top, from, to };
-  const ticks = ticksOf({ from, to }, plot.width, 70, -new Date(to).getTimezoneOffset() * 60_000);
+  const ticks = ticksOf({ from, to }, plot.width, 70, -new Date(to).getTimezoneOffset() * 60_000).filter(
+    ({ at }) => plot.width - xOf(plot, at) > labelPx / 2,
+  );
   return (
     <div ref={frame} class="gap-chart">
       <svg width={width} height={height} role="img" aria-label={`${elections.length} gaps over the last day`}>

@@ -8,7 +8,7 @@ import { reasonInWords } from "./reasons.js";
 import type { Gap, RoleRow, Term } from "./spans.js";
 
 const closestPx = 5;
-const labelPx = 78;
+const labelPx = 96;
 const apartPx = 84;
 
 interface Pointed {
