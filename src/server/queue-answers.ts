@@ -75,6 +75,7 @@ export const redrivenSchema = exactly({
 });
 
 export type LaneAnswer = Static<typeof laneSchema>;
+export type StageAnswer = Static<typeof stageSchema>;
 export type LetterAnswer = Static<typeof letterSchema>;
 export type LetterBodyAnswer = Static<typeof letterBodySchema>;
 export type RedrivenAnswer = Static<typeof redrivenSchema>;
@@ -84,7 +85,7 @@ export function showLane(lane: SeenLane): LaneAnswer {
   return { ...rest, oldest_seconds: secondsOrNull(oldestMs), wait_ms: waitMs, last_error: lastError };
 }
 
-export function showStage({ oldestMs, ...rest }: SeenStage): Static<typeof stageSchema> {
+export function showStage({ oldestMs, ...rest }: SeenStage): StageAnswer {
   return { ...rest, oldest_seconds: secondsOrNull(oldestMs) };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as page from "../../dashboard/src/api/access-answers.js";
+import type { Alert, AlertRule, TestedTargets } from "../../dashboard/src/api/alert-answers.js";
 import type {
   ClusterNode,
   ClusterNodes,
@@ -27,6 +28,7 @@ import { jobStates } from "../../src/jobs/core/job.js";
 import { laneStates } from "../../src/queue/seen-lane.js";
 import type { AuditAnswer } from "../../src/server/access-routes.js";
 import type { AgentAnswer } from "../../src/server/agent-routes.js";
+import type { AlertAnswer, RuleAnswer, TestedAnswer } from "../../src/server/alert-answers.js";
 import type {
   LeaderAnswer,
   NodeAnswer,
@@ -41,7 +43,13 @@ import type { JobView } from "../../src/server/job-answers.js";
 import type { AccountAnswer, MessageAnswer } from "../../src/server/message-answers.js";
 import type { ReplayedAnswer } from "../../src/server/message-replay-routes.js";
 import type { SentAnswer } from "../../src/server/message-send-routes.js";
-import type { LaneAnswer, LetterAnswer, LetterBodyAnswer, RedrivenAnswer } from "../../src/server/queue-answers.js";
+import type {
+  LaneAnswer,
+  LetterAnswer,
+  LetterBodyAnswer,
+  RedrivenAnswer,
+  StageAnswer,
+} from "../../src/server/queue-answers.js";
 import type { CreatedTokenAnswer, TokenAnswer } from "../../src/server/token-answers.js";
 
 /** The page is compiled without the server, so its types are its own: here they are held beside the server's, by the compiler. */
@@ -58,6 +66,7 @@ describe("the dashboard reads answers as the server writes them", () => {
   test("of queues", () => {
     expect(queuePage.laneStates).toEqual(laneStates);
     expectTypeOf<queuePage.Lane>().toEqualTypeOf<LaneAnswer>();
+    expectTypeOf<queuePage.Stage>().toEqualTypeOf<StageAnswer>();
     expectTypeOf<queuePage.Letter>().toEqualTypeOf<LetterAnswer>();
     expectTypeOf<queuePage.LetterBody>().toEqualTypeOf<LetterBodyAnswer>();
     expectTypeOf<queuePage.Redriven>().toEqualTypeOf<RedrivenAnswer>();
@@ -90,5 +99,11 @@ describe("the dashboard reads answers as the server writes them", () => {
     expectTypeOf<page.Token>().toEqualTypeOf<TokenAnswer>();
     expectTypeOf<page.CreatedToken>().toEqualTypeOf<CreatedTokenAnswer>();
     expectTypeOf<page.AuditLine>().toEqualTypeOf<AuditAnswer>();
+  });
+
+  test("of alerts", () => {
+    expectTypeOf<Alert>().toEqualTypeOf<AlertAnswer>();
+    expectTypeOf<AlertRule>().toEqualTypeOf<RuleAnswer>();
+    expectTypeOf<TestedTargets>().toEqualTypeOf<TestedAnswer>();
   });
 });
