@@ -135,6 +135,18 @@ it.each(["archive", "delete"])(
   },
 );
 
+it("waits for the first byte of a file that is written where it is polled, however long its writer thinks", async () => {
+  await writeFile(join(folder, "a"), "");
+  const { intake, source } = await poll({ settledPolls: 1 });
+  await eventually(() => expect(source.state.reason).toBe("a is empty: its writer may not have begun"));
+  await put("b", "other");
+  await eventually(async () => expect(await filesIn("archive")).toEqual(["b"]));
+  await writeFile(join(folder, "a"), "late");
+  await eventually(async () => expect(await filesIn("archive")).toEqual(["a", "b"]));
+  expect(intake.bodies).toEqual(["other", "late"]);
+  expect(await filesIn("errors")).toEqual([]);
+});
+
 it("keeps the order while the store is away, and loses nothing", async () => {
   const intake = new Intake();
   let refusals = 0;

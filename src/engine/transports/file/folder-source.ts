@@ -127,8 +127,14 @@ export class FolderSource implements Source {
 
   private async take(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<Fate | "wait"> {
     const { name } = entry;
-    const { maxFileBytes } = this.parts.settings;
-    if (entry.bytes === 0) return this.refuse(name, "it is empty");
+    const { maxFileBytes, marker, settledPolls } = this.parts.settings;
+    if (entry.bytes === 0) {
+      // Who said that files appear whole has given an empty one. Any other may be a writer's that has not begun: moved away, it
+      // would be written among the errors.
+      if (marker !== null || settledPolls === 0) return this.refuse(name, "it is empty");
+      troubles.set(name, `${name} is empty: its writer may not have begun`);
+      return null;
+    }
     const reading = await this.folder.read(entry, maxFileBytes);
     switch (reading.kind) {
       case "gone":
