@@ -55,7 +55,7 @@ describe("a message", () => {
       { id: expect.any(String), connection: "adt-in", duplicate: false, malformed: null },
     ]);
     await expect.poll(atLab).toContain("t1");
-    const second = await scene.leader.post("/messages", { connection: "adt-in", body: visit("t1", "88") });
+    const second = await scene.leader.post("/messages", { connection: "adt-in", body: visit("t1", "77") });
     expect([second.status, second.body]).toMatchObject([200, { id: first.body.id, duplicate: true }]);
     const odd = await scene.leader.post("/messages", { connection: "adt-in", body: "/w==", encoding: "base64" });
     expect([odd.status, odd.body]).toMatchObject([201, { malformed: expect.stringContaining("MSH") }]);
