@@ -30,11 +30,15 @@ async function roundsBy(node: ServeProcess): Promise<number> {
   return Number(/^holdfast_alert_rounds_total (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
-/** Resolves when the node has done a few more rounds. */
-export async function moreRounds(node: ServeProcess): Promise<void> {
-  const enough = (await roundsBy(node)) + 4;
-  const isEnough = await waitUntil(async () => (await roundsBy(node)) >= enough, 60_000);
-  if (!isEnough) throw new Error(`The node did no more rounds:\n${node.output}`);
+/** Resolves when these nodes together have done a few more rounds. */
+export async function moreRounds(...nodes: readonly ServeProcess[]): Promise<void> {
+  const all = async (): Promise<number> => {
+    const each = await Promise.all(nodes.map(roundsBy));
+    return each.reduce((sum, rounds) => sum + rounds, 0);
+  };
+  const enough = (await all()) + 4;
+  const isEnough = await waitUntil(async () => (await all()) >= enough, 60_000);
+  if (!isEnough) throw new Error(`The nodes did no more rounds:\n${nodes.map(({ output }) => output).join("\n")}`);
 }
 
 /** Who does the next round. */
