@@ -150,6 +150,9 @@ describe("[[alerts]]", () => {
   it("have labels of their own, and a sentence for whoever is told", () => {
     const { config } = loadText(alert('labels = { team = "ops" }\nsummary = "{{ $labels.node }} is down"'));
     expect(config.alerts[0]).toMatchObject({ labels: { team: "ops" }, summary: "{{ $labels.node }} is down" });
+    expect(refused(alert('summary = "{{ humanize $value }}"'))).toContain(
+      'Between "{{" and "}}" only $value and $labels.name may stand.',
+    );
   });
 
   it("have a condition that can be evaluated; where not, the place is marked", () => {

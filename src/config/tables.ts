@@ -1,3 +1,4 @@
+import { refusedSummary } from "../alerts/core/summary.js";
 import { parseCron } from "../jobs/core/cron-expression.js";
 import { alertLabels } from "./alert-labels.js";
 import { notifyTargets } from "./notify-target.js";
@@ -36,14 +37,23 @@ export const alertColumns = {
   for: duration("0s", "How long it must hold before anyone is told."),
   severity: oneOf(["info", "warning", "critical"], "How bad it is.", "warning"),
   labels: alertLabels("Labels that the rule's alerts have beside those of the series."),
-  summary: matching(
-    "",
-    /^[^\p{C}]{0,500}$/u,
-    "at most 500 printable characters on one line",
+  summary: summary(
     "One sentence for whoever is told; {{ $labels.x }} and {{ $value }} stand for what the alert has there.",
   ),
   notify: notifyTargets("Who is told, beside the log. Slack and PagerDuty need their section in [notify]."),
 } as const;
+
+function summary(doc: string): Setting<string> {
+  const mustBe = "at most 500 printable characters on one line";
+  const plain = matching("", /^[^\p{C}]{0,500}$/u, mustBe, doc);
+  return {
+    ...plain,
+    read: (given) => {
+      const refused = typeof given === "string" ? refusedSummary(given) : null;
+      return refused === null ? plain.read(given) : { mustBe, hint: sentenceOf(refused) };
+    },
+  };
+}
 
 /** What is wrong with one of its fields is told after the sentence that all of them share. */
 function schedule(doc: string): Setting<string> {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { type AlertState, advance } from "../../src/alerts/core/alert-state.js";
 import { defaultRules } from "../../src/alerts/core/default-rules.js";
@@ -134,6 +135,23 @@ describe.skipIf(isMissing("promtool"))("the dashboard for Grafana", () => {
       "rules.yml": JSON.stringify({ groups: [{ name: "panels", rules: recorded }] }),
     });
     expect(output).toContain(`SUCCESS: ${asked.length} rules found`);
+    expect(code).toBe(0);
+  });
+});
+
+describe.skipIf(isMissing("promtool"))("the guide for Prometheus", () => {
+  it("shows a configuration that Prometheus takes, with the rules beside it", async () => {
+    const guide = await readFile(new URL("../../docs/guides/prometheus.md", import.meta.url), "utf8");
+    const [, configuration = ""] = /```yaml\n(.*?)```/s.exec(guide) ?? [];
+    // promtool looks whether the token's file is there, and the guide's is not.
+    const here = configuration.replace("/etc/prometheus/", "");
+    const { code, output } = await promtool(["check", "config", "prometheus.yml"], {
+      "prometheus.yml": here,
+      "holdfast-rules.yml": prometheusRules(rules),
+      "holdfast-token": "token",
+    });
+    expect(output).toContain("SUCCESS: 1 rule files found");
+    expect(output).toContain(`SUCCESS: ${rules.length} rules found`);
     expect(code).toBe(0);
   });
 });
