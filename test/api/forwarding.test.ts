@@ -117,6 +117,18 @@ describe("what only the leader can do", () => {
     expect(node.auditRows).toMatchObject([{ action: "DELETE /v1/jobs/:id", outcome: "200", address: "127.0.0.1" }]);
   });
 
+  it("is sent on where only the database tells whose it is, as of a dead letter", async () => {
+    const { asked, url } = await leaderThat((response) => void response.writeHead(200, asNode).end("{}"));
+    const node = standbyOf(url);
+    const headers = await node.bearer("operator");
+    await using served = serve(node);
+    const redrive = { method: "POST", url: "/dead-letters/7/redrive" } as const;
+    expect((await served.app.inject({ ...redrive, headers })).json()).toMatchObject({ error: "NOT_LEADER" });
+    const answer = await served.app.inject({ ...redrive, headers: { ...headers, ...forward } });
+    expect([answer.statusCode, answer.headers["x-holdfast-node"]]).toEqual([200, "node-b"]);
+    expect(asked).toMatchObject([{ url: "/dead-letters/7/redrive", body: "" }]);
+  });
+
   it.each([
     ["where nobody asked for that", {}],
     ["where it asks for something else", { "x-holdfast-forward": "anybody" }],
