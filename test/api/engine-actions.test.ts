@@ -164,7 +164,7 @@ describe("bad input changes nothing:", () => {
     ["a message for nobody", "/messages", { body: "x" }, 422, "connection is missing"],
     ["a message without anything", "/messages", { connection: "adt-in" }, 422, "body is missing"],
     ["a message for an outbound", "/messages", { connection: "lab", body: "x" }, 404, 'There is no inbound "lab"'],
-    ["a connection that there is not", "/connections/lap/stop", {}, 404, 'Did you mean "lab"?'],
+    ["a connection that there is not", "/connections/lap/stop", {}, 404, 'there are "adt-in", "lab"'],
     ["a reason that is none", "/connections/lab/stop", { reason: "" }, 422, "reason must"],
     ["a reason to start", "/connections/lab/start", { reason: "x" }, 422, "reason is not a field here"],
     ["a reload with a body", "/config/reload", { version: 3 }, 422, "version is not a field here"],
