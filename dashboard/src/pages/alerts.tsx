@@ -8,7 +8,7 @@ import { PageHead, Panel } from "../parts/panel.js";
 import { Table } from "../parts/table.js";
 import { formatDuration } from "../time/format.js";
 import { AlertCard } from "./alert-card.js";
-import { SeverityBadge, StateBadge } from "./alert-marks.js";
+import { StateBadge } from "./alert-marks.js";
 import { TestTargets } from "./alert-test.js";
 
 /** What is wrong now, what was, and what would be told. */
@@ -60,7 +60,7 @@ function Rules({ rules }: { readonly rules: readonly AlertRule[] | undefined }) 
       columns={[
         { title: "Rule", wide: true, cell: (rule) => <RuleName rule={rule} /> },
         { title: "State", cell: ({ state }) => <StateBadge state={state} /> },
-        { title: "Severity", cell: ({ severity }) => <SeverityBadge severity={severity} /> },
+        { title: "Severity", cell: ({ severity }) => <Name of={severity} /> },
         {
           title: "After",
           align: "end",
