@@ -1,3 +1,4 @@
+import { anyone } from "../access/access.js";
 import type { Stopped } from "../store/connection-contract.js";
 
 /** How a connection is doing. `running` while it is meant to, whether or not anybody is at the other end right now. */
@@ -14,5 +15,7 @@ export interface ConnectionView {
 }
 
 export function stoppedView({ by, reason, at }: Stopped & { readonly at: number }) {
-  return { state: "stopped", reason: `stopped by ${by}: ${reason}`, since: at, connections: 0 } as const;
+  // Where there are no tokens nobody has a name.
+  const who = by === anyone.name || by === "" ? "hand" : by;
+  return { state: "stopped", reason: `stopped by ${who}: ${reason}`, since: at, connections: 0 } as const;
 }

@@ -18,7 +18,7 @@ export interface EngineMessage {
   /** Why it cannot be read as its format; null where it can. */
   readonly malformed: string | null;
   /** The body in its charset. */
-  text(): string;
+  readonly text: () => string;
   /** The body to read and to change; throws where it is malformed, or no HL7 at all. */
-  hl7(): Hl7Message;
+  readonly hl7: () => Hl7Message;
 }

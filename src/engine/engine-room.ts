@@ -5,6 +5,7 @@ import type { NodeReport } from "../membership/node-row.js";
 import type { Store } from "../store/contract.js";
 import type { EngineBook } from "../store/engine-contract.js";
 import { EngineMetrics } from "../telemetry/engine-metrics.js";
+import { type MessageCounts, messageCounts } from "../telemetry/message-counts.js";
 import type { Convergence } from "./convergence.js";
 import { createEngine, type LoadedGraph, loadGraph, type RunningEngine } from "./create-engine.js";
 import type { Engine, EngineNode } from "./engine.js";
@@ -16,7 +17,14 @@ export interface EngineRoomParts {
   readonly config: Config;
   readonly registry: Registry;
   readonly report: Pick<NodeReport, "nodeId" | "incarnation">;
-  readonly store: Pick<Store<unknown>, "engine" | "connections" | "openOutside">;
+  readonly store: Pick<Store<unknown>, "engine" | "connections" | "metrics" | "openOutside">;
+}
+
+/** What has become of messages, over all nodes and restarts. */
+export interface CountedMessages {
+  /** When the totals of the cluster were put together, in milliseconds since 1970; null where there are none yet. */
+  readonly at: number | null;
+  readonly of: (connection: string) => MessageCounts;
 }
 
 /** Where a node keeps its engine, if it has one. What is stored of messages can be read on every node, with or without it. */
@@ -85,6 +93,15 @@ export class EngineRoom {
   /** How the connections are doing: the leader's own, or as the leader last told. */
   async connections(): Promise<readonly SeenConnection[]> {
     return await (this.engine?.connections() ?? toldConnections(this.parts.store.connections, null));
+  }
+
+  /** The totals of the cluster, and what this node has counted since: on the leader all of it, elsewhere as old as the totals. */
+  async counted(): Promise<CountedMessages> {
+    const { store, config, report } = this.parts;
+    const totals = await store.metrics.totals(report.incarnation);
+    const now = (await this.metrics?.text()) ?? "";
+    const texts = { totals: totals?.text ?? "", taken: totals?.ofProcess ?? "", now };
+    return { at: totals?.at ?? null, of: messageCounts(config.metrics.prefix, texts) };
   }
 
   /** What is published of the reference sets, and which of them fail. */

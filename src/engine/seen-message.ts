@@ -82,7 +82,22 @@ export class SeenMessage implements EngineMessage {
     return new SeenMessage(body, { ...this.headers, [carried.type]: type, [carried.controlId]: controlId });
   }
 
-  hl7(): Hl7Message {
+  // Getters, so that both work when they are taken apart from the message; bound ones of its own would double what a message costs.
+  get text(): () => string {
+    return () => this.decode();
+  }
+
+  get hl7(): () => Hl7Message {
+    return () => this.parse();
+  }
+
+  private decode(): string {
+    if (this.format === "raw") return this.charset("").decode(this.body);
+    const peeked = peekHeader(this.body, { charsetOf: (declared) => this.charset(declared) });
+    return this.charset(peeked.header?.charset ?? "").decode(this.body);
+  }
+
+  private parse(): Hl7Message {
     if (this.read !== null) return this.read;
     if (this.format === "raw") {
       throw unreadable(`connection "${this.connection}" takes its messages as they are (format: "raw")`);
@@ -91,12 +106,6 @@ export class SeenMessage implements EngineMessage {
     if (result.kind === "malformed") throw unreadable(result.reason);
     this.read = result.message;
     return result.message;
-  }
-
-  text(): string {
-    if (this.format === "raw") return this.charset("").decode(this.body);
-    const peeked = peekHeader(this.body, { charsetOf: (declared) => this.charset(declared) });
-    return this.charset(peeked.header?.charset ?? "").decode(this.body);
   }
 
   private charset(declared: string) {

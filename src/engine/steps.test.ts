@@ -115,6 +115,18 @@ describe("a handler", () => {
     });
   });
 
+  it("may take what it needs of a message apart", () => {
+    const handler = defineHandler({
+      name: "to-lab",
+      outbounds: ["lab"],
+      handle: ({ text, hl7 }) => [send("lab", text()), send("lab", hl7().set("PID-3", "78"))],
+    });
+    const { produced } = handle(message, partsOf([outbound, handler]));
+    const [as, changed] = produced.map(({ body }) => String(body));
+    expect(as).toBe(String(message.body));
+    expect(changed).toBe(as?.replace("77", "78"));
+  });
+
   it("that sends nothing filters the message", () => {
     const handler = defineHandler({ name: "to-lab", outbounds: [], handle: () => [] });
     expect(handle(message, partsOf([handler])).journal.steps).toMatchObject([{ kind: "filtered" }]);

@@ -12,6 +12,8 @@ import { changeGraph } from "./running-graph.js";
 import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+
 const viewFields = {
   name: Type.String(),
   direction: Type.Enum(["inbound", "outbound"]),
@@ -22,6 +24,16 @@ const viewFields = {
   connections: Type.Integer({ minimum: 0, description: "How many are open" }),
 };
 
+/** What has become of its messages, over all nodes and restarts. */
+const countsSchema = exactly({
+  received: count("Messages that it took in, on all nodes that ever were"),
+  unrouted: count("For which its router named no handler"),
+  filtered: count("Times that a handler sent nothing on"),
+  processed: count("Times that a handler sent something on"),
+  sent: count("Messages that it delivered"),
+  error: count("Messages that became dead letters there, also those that were redriven since"),
+});
+
 const connectionSchema = exactly({
   ...viewFields,
   told_at: nullable(
@@ -31,8 +43,17 @@ const connectionSchema = exactly({
     minimum: 0,
     description: "Messages that came in and are not routed and handled yet; or that are to go out",
   }),
-  errors: nullable(
-    Type.Integer({ minimum: 0, description: "Dead letters of what came in by it; null for an outbound" }),
+  errors: Type.Integer({
+    minimum: 0,
+    description: "Dead letters of what came in by it, or of what it could not deliver, that nobody has redriven",
+  }),
+  counts: countsSchema,
+  counts_at: nullable(
+    Type.Number({
+      description:
+        "When the totals of the cluster were put together, in seconds since 1970. What this node has counted since is among " +
+        "the counts. Null where there are no totals yet: then it is all there is",
+    }),
   ),
 });
 const steeredSchema = exactly(viewFields);
@@ -75,9 +96,11 @@ export const connectionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
       },
     },
     async ({ query }) => {
-      const [seen, standing, outgoing] = await read(
-        Promise.all([node.engine.connections(), node.engine.book.standing(), outgoingOf(node)]),
+      const { engine } = node;
+      const [seen, standing, outgoing, counted] = await read(
+        Promise.all([engine.connections(), engine.book.standing(), outgoingOf(node), engine.counted()]),
       );
+      const countsAt = secondsOrNull(counted.at);
       const incoming = new Map(standing.map((one) => [one.connection, one]));
       return cut(
         query,
@@ -87,8 +110,8 @@ export const connectionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
           const came = incoming.get(one.name);
           const isInbound = one.direction === "inbound";
           const waiting = isInbound ? (came?.received ?? 0) + (came?.routed ?? 0) : (outgoing.get(one.name) ?? 0);
-          const told = { told_at: secondsOrNull(one.toldAt), errors: isInbound ? (came?.error ?? 0) : null };
-          return { ...showSteered(one), waiting, ...told };
+          const told = { told_at: secondsOrNull(one.toldAt), errors: came?.error ?? 0 };
+          return { ...showSteered(one), waiting, ...told, counts: counted.of(one.name), counts_at: countsAt };
         },
       );
     },

@@ -28,7 +28,7 @@ export interface ServedNode {
   readonly crons: Pick<Crons, "list" | "history" | "trigger" | "pause" | "resume">;
   readonly engine: Pick<
     EngineRoom,
-    "book" | "engine" | "convergence" | "replaying" | "connections" | "references" | "sharedVersion"
+    "book" | "engine" | "convergence" | "replaying" | "connections" | "counted" | "references" | "sharedVersion"
   >;
   readonly alerts: Pick<AlertRoom, "list" | "watched" | "act" | "test">;
   /** The version of the shared configuration that this node runs; 0 outside a cluster. From memory. */

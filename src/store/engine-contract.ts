@@ -51,7 +51,10 @@ export interface EngineBook {
    * in flight are left alone.
    */
   departed(fence: FenceToken, lanes: readonly DepartedLane[], limit: number): Promise<number>;
-  /** How many messages are received, routed and in error now, by connection. Others are counted as they happen. */
+  /**
+   * How many messages are received, routed and in error now, by connection. Others are counted as they happen. What an outbound
+   * could not deliver is in error there, and at the inbound that it came in by.
+   */
   standing(): Promise<readonly ConnectionStanding[]>;
 
   /** How far each namespace is: a node that has this version has all of it. */

@@ -12,10 +12,19 @@ export interface MetricsBook {
   processes(): Promise<readonly ProcessCounters[]>;
   /** One round, all of it or nothing. */
   keep(fence: FenceToken, round: MetricsRound): Promise<void>;
-  /** The newest totals; null before the first round. */
-  totals(): Promise<{ readonly ageMs: number; readonly text: string } | null>;
+  /** The newest totals, and what one process has to do with them, of one moment; null before the first round. */
+  totals(process?: Incarnation): Promise<MetricsTotals | null>;
   /** The points of so long, oldest first. */
   points(withinMs: number): Promise<readonly MetricsPoint[]>;
+}
+
+export interface MetricsTotals {
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly at: number;
+  readonly ageMs: number;
+  readonly text: string;
+  /** What the process that was asked for had counted, as far as it is in the totals; empty where it was not taken in yet. */
+  readonly ofProcess: string;
 }
 
 export interface ProcessCopy {

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** What becomes of messages, as it is counted. */
-const statuses = ["received", "unrouted", "filtered", "processed", "sent", "error"] as const;
-type Status = (typeof statuses)[number];
+export const countedStatuses = ["received", "unrouted", "filtered", "processed", "sent", "error"] as const;
+type Status = (typeof countedStatuses)[number];
 
 /** A connection as its leader sees it. */
 interface Watched {
@@ -76,7 +76,13 @@ export class EngineMetrics {
 
   connections(connections: readonly { readonly name: string }[]): void {
     this.names = connections.map(({ name }) => name);
-    for (const connection of this.names) for (const status of statuses) this.messages.inc({ connection, status }, 0);
+    for (const connection of this.names)
+      for (const status of countedStatuses) this.messages.inc({ connection, status }, 0);
+  }
+
+  /** What this process has counted, in Prometheus' format. */
+  async text(): Promise<string> {
+    return await this.registry.getSingleMetricAsString(`${this.prefix}engine_messages_total`);
   }
 
   counted(connection: string, status: Status): void {

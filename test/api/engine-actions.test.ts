@@ -240,13 +240,15 @@ describe("the connections", () => {
       connections: 1,
       waiting: 0,
       errors: expect.any(Number),
+      counts: expect.objectContaining({ received: expect.any(Number), sent: 0 }),
+      counts_at: null,
     };
     expect(await stateAt(scene.leader, "adt-in")).toEqual({ ...expected, told_at: null });
     await expect.poll(() => stateAt(scene.other, "adt-in")).toEqual({ ...expected, told_at: expect.any(Number) });
     const { items } = (await scene.other.get("/connections")).body;
     expect((items as { name: string }[]).map(({ name }) => name)).toEqual(["adt-in", "lab", "pharmacy"]);
     const page = await scene.leader.get("/connections?limit=1&cursor=adt-in");
-    expect(page.body).toMatchObject({ items: [{ name: "lab", errors: null }], next_cursor: "lab" });
+    expect(page.body).toMatchObject({ items: [{ name: "lab", errors: 0 }], next_cursor: "lab" });
   });
 
   it("stop with a reason that everybody sees, keep what is to go out, and start again", async () => {
@@ -260,7 +262,7 @@ describe("the connections", () => {
         direction: "outbound",
         transport: "mllp",
         state: "stopped",
-        reason: "stopped by anyone: new certificate",
+        reason: "stopped by hand: new certificate",
         since: expect.any(Number),
         connections: 0,
       },

@@ -4,6 +4,7 @@ import type { EngineBook } from "../../src/store/engine-contract.js";
 import { MemoryCluster } from "../../src/store/memory/cluster.js";
 import { MemoryDatabase } from "../../src/store/memory/database.js";
 import { MemoryEngineBook } from "../../src/store/memory/engine-book.js";
+import { messageCounts } from "../../src/telemetry/message-counts.js";
 
 type Room = ServedNode["engine"];
 
@@ -22,6 +23,7 @@ export function standInEngine(troubled: (book: EngineBook) => EngineBook): Room 
     replaying: null,
     sharedVersion: 0,
     connections: async () => await Promise.resolve([]),
+    counted: async () => await Promise.resolve({ at: null, of: messageCounts("", { totals: "", taken: "", now: "" }) }),
     references: async () => await seenReferences(book, null),
   };
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../src/cli/run.js";
+import type { ConnectionAnswer } from "../../src/server/connection-routes.js";
 import { EngineScene, feed, type ServedEngineNode, visit } from "../api/engine-scene.js";
 import { type CommandResult, runHere } from "../support/command.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
@@ -167,12 +168,19 @@ describe("holdfast messages", () => {
 describe("holdfast connections", () => {
   it("list shows how they are doing, on any node", async () => {
     const lines = (await said("connections", "list")).trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^connection +direction +transport +state +open +waiting +errors +since +reason$/);
+    expect(lines[0]).toMatch(
+      /^connection +direction +transport +state +open +waiting +received +sent +errors +since +reason$/,
+    );
     expect(lines.slice(1).map((line) => line.split(/ +/).slice(0, 4).join(" "))).toEqual([
       "adt-in inbound mllp running",
       "lab outbound mllp running",
       "pharmacy outbound mllp running",
     ]);
+    const listed = JSON.parse(await said("connections", "list", "--json")) as { items: ConnectionAnswer[] };
+    const [adtIn, lab] = listed.items;
+    expect([adtIn?.counts.received, lab?.counts.sent]).not.toContain(0);
+    expect(lines[1]?.split(/ +/).slice(6, 9)).toEqual([adtIn?.counts.received, "-", adtIn?.errors].map(String));
+    expect(lines[2]?.split(/ +/).slice(6, 9)).toEqual(["-", lab?.counts.sent, lab?.errors].map(String));
     const elsewhere = await at(scene.other, "connections", "list", "--json");
     expect(JSON.parse(elsewhere.stdout)).toMatchObject({
       items: [{ name: "adt-in" }, { name: "lab" }, { name: "pharmacy" }],
@@ -184,7 +192,7 @@ describe("holdfast connections", () => {
       'Connection lab is stopped; "holdfast connections start lab" opens it again.\n' +
         'Connection pharmacy is stopped; "holdfast connections start pharmacy" opens it again.\n',
     );
-    expect(await said("connections", "list")).toMatch(/^lab .* stopped .* stopped by anyone: night$/m);
+    expect(await said("connections", "list")).toMatch(/^lab .* stopped .* stopped by hand: night$/m);
     const started = JSON.parse(await said("connections", "start", "lab", "pharmacy", "--json")) as { items: object[] };
     expect(started.items).toMatchObject([
       { name: "lab", state: "running" },

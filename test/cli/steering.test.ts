@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tokenHints } from "../../dashboard/src/layout/token-hints.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runCommand, runHere } from "../support/command.js";
 import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
@@ -147,5 +148,19 @@ describe("commands that steer", () => {
     });
     const direct = await holdfast(["token", "list", "--direct"]);
     expect(direct.stdout).toMatch(/ eve +viewer +- +revoked /);
+
+    // What the dashboard says to whoever has no token works as it stands there.
+    const hinted = (hint: string, name: string, env = {}): Promise<CommandResult> =>
+      holdfast(
+        hint
+          .replace(/^holdfast /, "")
+          .replace("NAME", name)
+          .split(" "),
+        env,
+      );
+    const byAdmin = await hinted(tokenHints.throughNode, "bob", { HOLDFAST_TOKEN: admin });
+    const byDatabase = await hinted(tokenHints.direct, "cleo", { HOLDFAST_URL: "http://127.0.0.1:9" });
+    for (const made of [byAdmin, byDatabase])
+      expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^hf_\S+\n$/) });
   });
 });

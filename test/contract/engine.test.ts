@@ -252,4 +252,16 @@ describe.each([
       { connection: "lab-in", received: 0, routed: 0, error: 1 },
     ]);
   });
+
+  it("counts what could not be delivered at the outbound, over all its lanes, and at the inbound that it came in by", async () => {
+    await leader.receive({});
+    const lanes = ["lab", "lab/3"];
+    const produced = lanes.map((lane, index) => ({ stage: "outbound", lane, id: String(index), body: "x" }));
+    await leader.finish("ingress", "adt-in", { produced });
+    for (const lane of lanes) await leader.finish("outbound", lane, { head: dead });
+    expect(await leader.book.standing()).toMatchObject([
+      { connection: "adt-in", error: 2 },
+      { connection: "lab", received: 0, routed: 0, error: 2 },
+    ]);
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Role } from "../../src/election/core/names.js";
+import type { Incarnation, Role } from "../../src/election/core/names.js";
 import { StaleEpochError } from "../../src/errors.js";
 import type { MetricsRound } from "../../src/store/metrics-contract.js";
 import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
@@ -61,6 +61,9 @@ describe.each([
       await metrics.keep(leader.fence, round({ processes: [{ ...two, text: "2" }] }));
       const [kept, renewed] = await metrics.processes();
       expect([kept, renewed]).toMatchObject([one, { ...two, text: "2" }]);
+      expect((await metrics.totals("a-1" as Incarnation))?.ofProcess).toBe(one.text);
+      expect((await metrics.totals("c-1" as Incarnation))?.ofProcess).toBe("");
+      expect((await metrics.totals())?.ofProcess).toBe("");
       expect(kept?.ageMs).toBeGreaterThanOrEqual(day);
       expect(renewed?.ageMs).toBeLessThan(day / 2);
       const gone = { incarnation: "", nodeId: "", text: "sum" };
@@ -81,6 +84,7 @@ describe.each([
       const totals = await metrics.totals();
       expect(totals?.text).toBe("t3");
       expect(totals?.ageMs).toBeGreaterThanOrEqual(10_000);
+      expect(totals?.at).toBe((await metrics.points(60_000)).at(-1)?.at);
       await harness.advance(5_000);
       await metrics.keep(leader.fence, round({ totals: "t4", nodes: "n4", pointsKeptMs }));
       const points = await metrics.points(3_600_000);

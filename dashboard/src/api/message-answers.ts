@@ -76,7 +76,10 @@ export interface SteeredConnection {
 export interface Connection extends SteeredConnection {
   told_at: number | null;
   waiting: number;
-  errors: number | null;
+  errors: number;
+  /** Over all nodes and restarts. */
+  counts: { received: number; unrouted: number; filtered: number; processed: number; sent: number; error: number };
+  counts_at: number | null;
 }
 
 export interface Reload {

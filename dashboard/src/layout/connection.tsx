@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useLive } from "../live/live-stream.js";
 import { useServerNow } from "../time/clock.js";
+import { nodePage } from "./node-page.js";
 
 const patienceMs = 1500;
 
@@ -43,17 +44,18 @@ export function AwayNote() {
     return () => clearTimeout(timer);
   }, [connection]);
   if (!shown) return null;
-  const others = (nodes ?? []).filter(
-    (node) => node.node_id !== nodeId && node.url !== null && node.status === "active",
-  );
+  const others = (nodes ?? []).flatMap(({ node_id: id, url, status }) => {
+    const page = id === nodeId || status !== "active" ? null : nodePage(url, location.hash);
+    return page === null ? [] : [{ id, page }];
+  });
   return (
     <div class="note note-warn" role="status">
       <strong>{nodeId ?? "The node"} does not answer.</strong> What you see is as it was; the page comes back by itself.
       {others.length === 0 ? null : " Or look from "}
-      {others.map(({ node_id, url }, index) => (
-        <span key={node_id}>
+      {others.map(({ id, page }, index) => (
+        <span key={id}>
           {index === 0 ? "" : ", "}
-          <a href={`${url}/${location.hash}`}>{node_id}</a>
+          <a href={page}>{id}</a>
         </span>
       ))}
     </div>

@@ -2,6 +2,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { type ApiError, asApiError } from "../api/api-error.js";
 import { signIn, useSession } from "../api/session.js";
 import { ErrorNote } from "../parts/notes.js";
+import { tokenHints } from "./token-hints.js";
 
 /** The door. The token goes to the node once, and comes back as a cookie that no script can read. */
 export function SignIn() {
@@ -56,8 +57,8 @@ export function SignIn() {
           {busy ? "Signing in…" : "Sign in"}
         </button>
         <p class="door-hint">
-          No token yet? Make one on a machine that reaches the database:{" "}
-          <code>holdfast token create --direct --name NAME --role viewer</code>
+          No token yet? An admin makes one with their own: <code>{tokenHints.throughNode}</code> Whoever has only the
+          database, by a node's settings, needs none: <code>{tokenHints.direct}</code>
         </p>
         <p class="session-node">
           {session?.node_id} · {session?.version}

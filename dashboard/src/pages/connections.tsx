@@ -79,6 +79,7 @@ function Direction({ rows, caption, at, onDone }: DirectionProps) {
       align: "end",
       cell: ({ name, waiting }) => <Waiting waiting={waiting} past={past(`connection ${name}`)} />,
     },
+    { title: isInbound ? "Received" : "Sent", align: "end", cell: (one) => <Counted connection={one} /> },
     { title: "Errors", align: "end", cell: (one) => <Errors connection={one} /> },
     { title: "Actions", bare: true, cell: (one) => <ConnectionActions connection={one} onDone={onDone} /> },
   ];
@@ -89,7 +90,7 @@ function Direction({ rows, caption, at, onDone }: DirectionProps) {
       rowKey={({ name }) => name}
       empty="None"
       emptySays="The engine's graph is a folder of modules: see holdfast serve --config."
-      columns={columns.filter(({ title }) => title !== "Errors" || isInbound)}
+      columns={columns}
     />
   );
 }
@@ -124,10 +125,32 @@ function ConnectionName({ connection: { name, transport, reason, direction } }: 
   );
 }
 
-function Errors({ connection: { name, errors } }: { readonly connection: Connection }) {
-  if (errors === null || errors === 0) return <span class="faint">{errors ?? "–"}</span>;
+/** How many messages there ever were; what became of them is one hover away. */
+function Counted({ connection: { direction, counts, counts_at: at } }: { readonly connection: Connection }) {
+  const { received, unrouted, filtered, processed, sent, error } = counts;
+  const all = direction === "inbound" ? { received, processed, filtered, unrouted, error } : { sent, error };
+  const words = Object.entries(all).map(([status, count]) => `${formatCount(count)} ${status}`);
+  const count = direction === "inbound" ? received : sent;
+  const isUnknown = at === null && count === 0;
   return (
-    <a class="num" href={hrefTo("/messages", [], { connection: name, status: "error" })}>
+    <span
+      class={isUnknown ? "num faint" : "num"}
+      title={isUnknown ? "Nobody has put the counts together yet" : `Since the first: ${words.join(", ")}`}
+    >
+      {isUnknown ? "–" : formatCount(count)}
+    </span>
+  );
+}
+
+/** Those that nobody has looked after yet. */
+function Errors({ connection: { name, direction, errors } }: { readonly connection: Connection }) {
+  if (errors === 0) return <span class="faint">0</span>;
+  const href =
+    direction === "inbound"
+      ? hrefTo("/messages", [], { connection: name, status: "error" })
+      : hrefTo("/dead-letters", [], { queue: "engine", stage: "outbound" });
+  return (
+    <a class="num" href={href}>
       {formatCount(errors)}
     </a>
   );

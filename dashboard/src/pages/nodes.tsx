@@ -1,6 +1,7 @@
 import { act } from "../api/client.js";
 import type { ClusterNode, NodeRequest, NodeStatus } from "../api/cluster.js";
 import { useSession } from "../api/session.js";
+import { nodePage } from "../layout/node-page.js";
 import { useLive } from "../live/live-stream.js";
 import { Action } from "../parts/action.js";
 import { Meter } from "../parts/meter.js";
@@ -55,13 +56,14 @@ function isGone(status: NodeStatus): boolean {
 
 function Name({ node }: { readonly node: ClusterNode }) {
   const here = useSession()?.node_id === node.node_id;
+  const page = here || isGone(node.status) ? null : nodePage(node.url, "#/nodes");
   return (
     <div class="two-lines">
       <span>
-        {node.url === null || here || isGone(node.status) ? (
+        {page === null ? (
           <NodeName id={node.node_id} />
         ) : (
-          <a class="plain-link" href={`${node.url}/#/nodes`} title={`Look from ${node.node_id}`}>
+          <a class="plain-link" href={page} title={`Look from ${node.node_id}`}>
             <NodeName id={node.node_id} />
           </a>
         )}

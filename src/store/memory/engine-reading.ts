@@ -143,9 +143,10 @@ export class MemoryEngineReading {
       if (lane.stage === engineStages.ingress) countsOf(lane.name).received += depth;
       if (lane.stage === engineStages.routed) countsOf(lane.name.split("/", 1)[0] ?? "").routed += depth;
     }
-    for (const { queue, headers, redrivenAt } of this.shared.queues.deadLetters) {
-      const connection = headers?.connection;
-      if (queue === engineQueue && redrivenAt === null && connection !== undefined) countsOf(connection).error += 1;
+    for (const { queue, stage, lane, headers, redrivenAt } of this.shared.queues.deadLetters) {
+      if (queue !== engineQueue || redrivenAt !== null) continue;
+      if (headers?.connection !== undefined) countsOf(headers.connection).error += 1;
+      if (stage === engineStages.outbound) countsOf(lane.split("/", 1)[0] ?? "").error += 1;
     }
     const all = [...counts].map(([connection, each]) => ({ connection, ...each }));
     return all.sort((one, other) => (one.connection < other.connection ? -1 : 1));

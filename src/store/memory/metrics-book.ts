@@ -30,9 +30,11 @@ export function memoryMetrics(shared: MemoryCluster, fenced: Fenced): MetricsBoo
       };
       await fenced(fence, async (tx) => await Promise.resolve(tx.onCommit(apply)));
     },
-    async totals() {
+    async totals(process) {
       const last = metrics.points.at(-1);
-      return await Promise.resolve(last === undefined ? null : { ageMs: database.now() - last.at, text: last.totals });
+      if (last === undefined) return await Promise.resolve(null);
+      const ofProcess = process === undefined ? "" : (metrics.processes.get(process)?.text ?? "");
+      return { at: last.at, ageMs: database.now() - last.at, text: last.totals, ofProcess };
     },
     async points(withinMs) {
       return await Promise.resolve(metrics.points.filter(({ at }) => at >= database.now() - withinMs));

@@ -165,8 +165,10 @@ export class EngineReading {
          where l.queue = '${engineQueue}' and l.stage in ('${engineStages.ingress}', '${engineStages.routed}')
          group by 1
        ), failed as (
-         select d.headers->>'connection' as connection, count(*) as error from ${schema}.dead_letters d
-         where d.queue = '${engineQueue}' and d.redriven_at is null and d.headers ? 'connection'
+         select c.connection, count(*) as error from ${schema}.dead_letters d cross join lateral (values
+           (d.headers->>'connection'),
+           (case when d.stage = '${engineStages.outbound}' then split_part(d.lane, '/', 1) end)) c (connection)
+         where d.queue = '${engineQueue}' and d.redriven_at is null and c.connection is not null
          group by 1
        )
        select connection, coalesce(received, 0)::text as received, coalesce(routed, 0)::text as routed,

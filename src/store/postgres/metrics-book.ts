@@ -52,12 +52,17 @@ export function metricsBook(questions: Questions, send: FencedMessage): MetricsB
       }
     },
 
-    async totals() {
-      const [row] = await questions.rows<{ age_ms: number; totals: Buffer }>(
+    async totals(process) {
+      const [row] = await questions.rows<{ at: number; age_ms: number; totals: Buffer; counters: Buffer | null }>(
         "reading the metrics of the cluster",
-        `select ${ageOf("at")}, totals from ${schema}.metric_points order by id desc limit 1`,
+        `select ${schema}.ms_since_1970(p.at) as at, ${ageOf("p.at")}, p.totals, c.counters
+         from ${schema}.metric_points p left join ${schema}.metric_processes c on c.incarnation = $1
+         order by p.id desc limit 1`,
+        [process ?? null],
       );
-      return row === undefined ? null : { ageMs: row.age_ms, text: unpacked(row.totals) };
+      if (row === undefined) return null;
+      const { at, age_ms: ageMs, totals, counters } = row;
+      return { at, ageMs, text: unpacked(totals), ofProcess: counters === null ? "" : unpacked(counters) };
     },
 
     async points(withinMs) {
