@@ -6,7 +6,7 @@ import { compare } from "../support/promql-comparison.js";
 import { corpusAt, wrongCorpus, wrongExpressions } from "../support/promql-corpus.js";
 import { scenes } from "../support/promql-scenes.js";
 
-describe.skipIf(isMissing("promtool"))("a condition", () => {
+describe.skipIf(isMissing("promtool"))("a condition", { timeout: 180_000 }, () => {
   it("is what Prometheus says it is, for one of each thing that conditions may use", async () => {
     // At the last round, after an earlier one, between two, long after the last, and at the very first.
     const asked = corpusAt(355_000, 181_000, 203_777, 500_000, 0);

@@ -71,7 +71,7 @@ async function alertsAreAs(checks: readonly Checked[], rounds: readonly Round[])
   return await promtool(["test", "rules", "suite.yml"], { "rules.yml": prometheusRules(rules), "suite.yml": suite });
 }
 
-describe.skipIf(isMissing("promtool"))("the rules for Prometheus", () => {
+describe.skipIf(isMissing("promtool"))("the rules for Prometheus", { timeout: 180_000 }, () => {
   const rounds = badDay(prefix);
   const ours = rules.map((rule) => ({ rule, firing: firingByRound(rule, rounds) }));
   const everyFifth = (round: number): boolean => round % 5 === 0;
@@ -123,7 +123,7 @@ describe.skipIf(isMissing("promtool"))("the rules for Prometheus", () => {
   });
 });
 
-describe.skipIf(isMissing("promtool"))("the dashboard for Grafana", () => {
+describe.skipIf(isMissing("promtool"))("the dashboard for Grafana", { timeout: 180_000 }, () => {
   it("asks Prometheus for nothing that it cannot read", async () => {
     const { panels } = grafanaDashboard(metricCatalogue(prefix), prefix);
     const asked = panels.flatMap(({ targets }) => targets ?? []).map(({ expr }) => expr);
@@ -139,7 +139,7 @@ describe.skipIf(isMissing("promtool"))("the dashboard for Grafana", () => {
   });
 });
 
-describe.skipIf(isMissing("promtool"))("the guide for Prometheus", () => {
+describe.skipIf(isMissing("promtool"))("the guide for Prometheus", { timeout: 180_000 }, () => {
   it("shows a configuration that Prometheus takes, with the rules beside it", async () => {
     const guide = await readFile(new URL("../../docs/guides/prometheus.md", import.meta.url), "utf8");
     const [, configuration = ""] = /```yaml\n(.*?)```/s.exec(guide) ?? [];

@@ -15,7 +15,7 @@ async function differencesSeen(): Promise<readonly string[]> {
   return (await compare([corpusAt(355_000)], evaluate)).differences;
 }
 
-describe.skipIf(isMissing("promtool"))("the comparison with Prometheus", () => {
+describe.skipIf(isMissing("promtool"))("the comparison with Prometheus", { timeout: 180_000 }, () => {
   afterEach(() => {
     vi.doUnmock(`${core}/range-functions.js`);
     vi.doUnmock(`${core}/aggregate.js`);

@@ -53,7 +53,7 @@ describe("a pattern", () => {
   });
 
   it("takes no longer where others would go back and forth for ages", () => {
-    const text = `${"a".repeat(2_000)}!`;
+    const text = `${"a".repeat(1_000)}!`;
     expect(matcher("(a+)+")(text)).toBe(false);
     expect(matcher("(a|aa)*(a|aa)*b")(text)).toBe(false);
     expect(matcher("(.*)(.*)(.*)(.*)x")(text)).toBe(false);

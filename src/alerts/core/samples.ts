@@ -36,6 +36,7 @@ interface KnownSeries {
 export class Samples {
   private readonly rounds: readonly Round[];
   private readonly known = new Map<string, KnownSeries | null>();
+  private names: ReadonlySet<string> | null = null;
 
   constructor(rounds: readonly Round[]) {
     this.rounds = rounds.toSorted((a, b) => a.at - b.at);
@@ -47,9 +48,9 @@ export class Samples {
     const round = this.rounds.findLast(({ at }) => at <= time);
     if (round === undefined || round.at < time - lookbackMs) return [];
     const found = new Map<string, Sample>();
-    for (const [series, value] of round.series) {
-      const known = this.matched(selector.matchers, series);
-      if (known !== null) found.set(known.key, { labels: known.labels, value });
+    for (const [series, { key, labels }] of this.matched(selector.matchers, round.series.keys())) {
+      const value = round.series.get(series);
+      if (value !== undefined) found.set(key, { labels, value });
     }
     return sorted(found);
   }
@@ -58,29 +59,31 @@ export class Samples {
   over(selector: Selector, rangeMs: number, atMs: number): readonly Stretch[] {
     const until = atMs - selector.offsetMs;
     const found = new Map<string, { readonly labels: Labels; readonly points: Point[] }>();
-    const wanted = new Map<string, KnownSeries | null>();
+    // Each series is looked at once, and not again in every round.
+    this.names ??= new Set(this.rounds.flatMap(({ series }) => [...series.keys()]));
+    const wanted = this.matched(selector.matchers, this.names);
     for (const { at, series: values } of this.rounds) {
       if (at < until - rangeMs || at > until) continue;
-      for (const [series, value] of values) {
-        let known = wanted.get(series);
-        if (known === undefined) {
-          known = this.matched(selector.matchers, series);
-          wanted.set(series, known);
-        }
-        if (known === null) continue;
-        const stretch = found.get(known.key) ?? { labels: known.labels, points: [] };
-        found.set(known.key, stretch);
+      for (const [series, { key, labels }] of wanted) {
+        const value = values.get(series);
+        if (value === undefined) continue;
+        const stretch = found.get(key) ?? { labels, points: [] };
+        found.set(key, stretch);
         if (stretch.points.at(-1)?.at !== at) stretch.points.push({ at, value });
       }
     }
     return sorted(found);
   }
 
-  private matched(matchers: readonly Matcher[], series: string): KnownSeries | null {
+  private matched(matchers: readonly Matcher[], series: Iterable<string>): readonly (readonly [string, KnownSeries])[] {
     const name = nameOf(matchers);
-    if (name !== null && !hasName(series, name)) return null;
-    const known = this.knownSeries(series);
-    return known !== null && matches(matchers, known.labels) ? known : null;
+    const matching: (readonly [string, KnownSeries])[] = [];
+    for (const one of series) {
+      if (name !== null && !hasName(one, name)) continue;
+      const known = this.knownSeries(one);
+      if (known !== null && matches(matchers, known.labels)) matching.push([one, known]);
+    }
+    return matching;
   }
 
   private knownSeries(series: string): KnownSeries | null {
