@@ -1,6 +1,6 @@
-import { accessSync, constants, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import axe from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { administratorEnv } from "./programs.js";
 
@@ -20,7 +20,6 @@ interface Finding {
   readonly places: readonly string[];
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const loadMs = 30_000;
 
 /** A real Chromium, as Debian has it. */
@@ -89,7 +88,7 @@ export class TestWindow implements AsyncDisposable {
   /** What axe holds against the page as it is now: what it calls serious, and worse. */
   async seriousFindings(): Promise<readonly Finding[]> {
     // By the debugger's own way, which the page's policy does not concern.
-    await this.page.evaluate(axeSource);
+    await this.page.evaluate(axe.source);
     const run = "axe.run(document, { resultTypes: ['violations'] })";
     const { violations } = (await this.page.evaluate(run)) as {
       violations: { id: string; impact: string | null; nodes: { target: string[]; failureSummary?: string }[] }[];

@@ -17,7 +17,7 @@ export interface Words {
   readonly notes: readonly string[];
 }
 
-export const ordinaryWords: Words = {
+const ordinaryWords: Words = {
   nodes: ["berlin", "hamburg", "munich"],
   lanes: ["customer-17", "customer-42", "customer-99"],
   notes: ["Admitted to internal medicine", "Transferred to surgery", "Allergic to penicillin", "Discharged home"],
