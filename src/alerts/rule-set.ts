@@ -32,7 +32,7 @@ interface RuleOf {
 }
 
 /** Those that come with Holdfast, and over them those of the settings: one of the same name replaces it, or turns it off. */
-export function writtenRulesOf(config: Pick<Config, "alerting" | "alerts" | "cluster" | "metrics">): readonly RuleOf[] {
+function writtenRulesOf(config: Pick<Config, "alerting" | "alerts" | "cluster" | "metrics">): readonly RuleOf[] {
   const { alerting, alerts, cluster, metrics } = config;
   const timings = {
     heartbeatSeconds: cluster.heartbeatSeconds,

@@ -51,6 +51,7 @@ describe("alerts of a cluster of processes", () => {
     await receiver.told("alone", ["firing", "resolved"]); // There was one node before there were two.
     cluster.node("node-2").kill("SIGKILL");
     await receiver.told("alone", ["firing", "resolved", "firing"]);
+    expect(receiver.notifications("alone").at(-1)).toMatchObject({ value: "1" });
   }, 180_000);
 
   it("are signed, and told again until they are taken", async () => {

@@ -40,7 +40,9 @@ export class AlertScene extends UpkeepScene {
 
   /** What the log was told, as kind and rule. */
   get told(): readonly string[] {
-    return this.lines.filter(({ alert }) => alert !== undefined).map(({ state, alert }) => `${state} ${alert}`);
+    return this.lines
+      .filter(({ alert }) => alert !== undefined)
+      .map(({ state, alert }) => `${String(state)} ${String(alert)}`);
   }
 
   private reached(nodeId: string, book: AlertBook): AlertBook {
