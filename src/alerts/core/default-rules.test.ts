@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { metricCatalogue } from "../../telemetry/metric-catalogue.js";
 import { parseCondition } from "../promql/parse-condition.js";
@@ -42,6 +43,12 @@ describe("the rules that are on by default", () => {
       expect(refusedSummary(rule.summary)).toBeNull();
     },
   );
+
+  it("stand in the guide, each with its time and its severity", async () => {
+    const guide = await readFile(new URL("../../../docs/guides/alerts.md", import.meta.url), "utf8");
+    const rows = [...guide.matchAll(/^\| `(\w+)` +\| [^|]+\| (\w+) +\| (\w+) +\|$/gm)];
+    expect(rows.map(([, ...cells]) => cells)).toEqual(rules.map((rule) => [rule.name, rule.for, rule.severity]));
+  });
 
   it("are measured by the timings of the cluster", () => {
     const conditions = (heartbeatSeconds: number, fenceTimeoutSeconds: number): string =>
