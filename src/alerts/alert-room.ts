@@ -86,6 +86,7 @@ export class AlertRoom {
       notifiers,
       metrics,
       trouble,
+      stopping: this.stopping.signal,
       signal: this.over.signal,
     });
     this.trouble = trouble;

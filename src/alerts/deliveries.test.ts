@@ -12,7 +12,7 @@ const day = 86_400_000;
 class Scene extends UpkeepScene {
   readonly sent: string[] = [];
   readonly counted: string[] = [];
-  readonly over = new AbortController();
+  readonly stopping = new AbortController();
   answer: (body: NotificationBody) => Promise<Told> | Told = () => ({ kind: "sent" });
   readonly deliveries = this.node();
 
@@ -31,7 +31,8 @@ class Scene extends UpkeepScene {
       random: () => 0.5,
       metrics: { told: (kind, outcome) => this.counted.push(`${kind} ${outcome}`) },
       trouble: this.trouble,
-      signal: this.over.signal,
+      stopping: this.stopping.signal,
+      signal: new AbortController().signal,
     });
   }
 
@@ -156,7 +157,7 @@ describe("deliveries", () => {
 
   it("claim nothing more once they are over", async () => {
     await scene.write("a", 1);
-    scene.over.abort();
+    scene.stopping.abort();
     await scene.kicked();
     expect(scene.sent).toEqual([]);
   });

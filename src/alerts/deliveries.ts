@@ -12,6 +12,9 @@ export interface DeliveryParts {
   readonly random: () => number;
   readonly metrics: Pick<AlertMetrics, "told">;
   readonly trouble: (what: string, error: unknown) => void;
+  /** Once aborted, nothing more is claimed. */
+  readonly stopping: AbortSignal;
+  /** Once aborted, what is under way is called off. */
   readonly signal: AbortSignal;
 }
 
@@ -45,7 +48,7 @@ export class Deliveries {
   /** Looks for what is due. Does not wait for what comes of it. */
   kick(): void {
     this.again = true;
-    if (this.claiming || this.parts.signal.aborted) return;
+    if (this.claiming || this.parts.stopping.aborted) return;
     this.claiming = true;
     this.claimAll()
       .catch((error: unknown) => this.parts.trouble("could not claim what is to be told of alerts", error))
@@ -67,8 +70,8 @@ export class Deliveries {
   }
 
   private async claimAll(): Promise<void> {
-    const { book, notifiers, clock, signal } = this.parts;
-    while (this.again && !signal.aborted) {
+    const { book, notifiers, clock, stopping } = this.parts;
+    while (this.again && !stopping.aborted) {
       this.again = false;
       const limit = mostAtOnce - this.underWay.size;
       if (limit <= 0) return; // Whatever ends looks again.

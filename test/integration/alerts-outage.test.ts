@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { alertSettings, moreRounds } from "../support/alert-cluster.js";
+import { alertSettings, allQuiet, moreRounds } from "../support/alert-cluster.js";
 import { NotificationReceiver } from "../support/notification-receiver.js";
 import { startTestServer } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
@@ -15,6 +15,7 @@ it("while the database is away each node tells by itself; afterwards nothing is 
   await using receiver = await NotificationReceiver.start();
   await using cluster = await ServeCluster.start(server.url, 2, alertSettings(receiver, [nobodyLeads]));
   await moreRounds(...cluster.nodes);
+  await allQuiet(cluster.node("node-1"), receiver);
   await server.stop("immediate");
   await receiver.told("no_scheduler_leader", ["firing", "firing"], 120_000);
   expect(new Set(receiver.notifications().map(({ dedup_key: key }) => key)).size).toBe(1);

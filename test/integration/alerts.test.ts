@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { AlertAnswer } from "../../src/server/alert-answers.js";
 import type { ListAnswer } from "../../src/server/page.js";
-import { alertSettings, evaluatedBy, moreRounds } from "../support/alert-cluster.js";
+import { alertSettings, allQuiet, evaluatedBy, moreRounds } from "../support/alert-cluster.js";
 import { NotificationReceiver } from "../support/notification-receiver.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
@@ -10,7 +10,7 @@ import { ServeCluster } from "../support/serve-cluster.js";
 const nobodyLeads = {
   name: "no_scheduler_leader",
   condition: 'sum(holdfast_leader_is_leader{role="scheduler"}) == 0',
-  for: "1s",
+  for: "2s",
   severity: "critical",
 };
 
@@ -20,6 +20,8 @@ describe("alerts of a cluster of processes", () => {
     await using receiver = await NotificationReceiver.start();
     await using cluster = await ServeCluster.start(database.url, 2, alertSettings(receiver, [nobodyLeads]));
     const { nodes } = cluster;
+    await moreRounds(...nodes);
+    await allQuiet(cluster.node("node-1"), receiver);
     for (const id of ["node-1", "node-2"]) await cluster.node(id).post(`/cluster/nodes/${id}/drain`);
     await receiver.told("no_scheduler_leader", ["firing"]);
 
@@ -36,7 +38,8 @@ describe("alerts of a cluster of processes", () => {
     await receiver.told("no_scheduler_leader", ["firing", "acknowledged", "resolved"]);
     await moreRounds(left);
     const told = receiver.notifications();
-    expect(told.map(({ change }) => change)).toEqual([1, 2, 3]);
+    const [{ change: first }] = told as [(typeof told)[number]];
+    expect(told.map(({ change }) => change)).toEqual([first, first + 1, first + 2]);
     expect(new Set(told.map(({ dedup_key: key }) => key))).toEqual(new Set([items[0]?.id]));
     expect(told[0]).toMatchObject({ severity: "critical", value: "0", summary: "no_scheduler_leader" });
   }, 180_000);
@@ -44,13 +47,14 @@ describe("alerts of a cluster of processes", () => {
   it("go without the series of a node that has vanished", async () => {
     await using database = await createTestDatabase();
     await using receiver = await NotificationReceiver.start();
-    const settings = alertSettings(receiver, [
-      { name: "alone", condition: 'count(holdfast_leader_is_leader{role="scheduler"}) < 2' },
-    ]);
+    const alone = { name: "alone", condition: 'count(holdfast_leader_is_leader{role="scheduler"}) < 2' };
+    // A busy machine may have a node called dead that is only slow, so what counts is what was told last.
+    const settings = alertSettings(receiver, [alone], { "cluster.node_timeout_seconds": 5 });
+    const lastTold = (): string => receiver.notifications("alone").at(-1)?.kind ?? "";
     await using cluster = await ServeCluster.start(database.url, 2, settings);
-    await receiver.told("alone", ["firing", "resolved"]); // There was one node before there were two.
+    await expect.poll(lastTold, { timeout: 60_000 }).toBe("resolved"); // There was one node before there were two.
     cluster.node("node-2").kill("SIGKILL");
-    await receiver.told("alone", ["firing", "resolved", "firing"]);
+    await expect.poll(lastTold, { timeout: 60_000 }).toBe("firing");
     expect(receiver.notifications("alone").at(-1)).toMatchObject({ value: "1" });
   }, 180_000);
 

@@ -1,3 +1,5 @@
+import type { AlertAnswer } from "../../src/server/alert-answers.js";
+import type { ListAnswer } from "../../src/server/page.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import type { NotificationReceiver } from "./notification-receiver.js";
 import type { ServeProcess, ServeSettings } from "./serve-process.js";
@@ -39,6 +41,18 @@ export async function moreRounds(...nodes: readonly ServeProcess[]): Promise<voi
   const enough = (await all()) + 4;
   const isEnough = await waitUntil(async () => (await all()) >= enough, 60_000);
   if (!isEnough) throw new Error(`The nodes did no more rounds:\n${nodes.map(({ output }) => output).join("\n")}`);
+}
+
+/** Resolves when nothing fires and all was told: on a busy machine a start may take longer than a rule waits. What came until then is forgotten. */
+export async function allQuiet(node: ServeProcess, receiver: NotificationReceiver): Promise<void> {
+  const isQuiet = async (): Promise<boolean> => {
+    const { items } = await node.read<ListAnswer<AlertAnswer>>("/alerts");
+    return items.every(
+      ({ state, notified }) => state === "resolved" && notified.every(({ outcome }) => outcome !== "waiting"),
+    );
+  };
+  if (!(await waitUntil(isQuiet, 60_000))) throw new Error(`Alerts fire from the start:\n${node.output}`);
+  receiver.posts.length = 0;
 }
 
 /** Who does the next round. */
