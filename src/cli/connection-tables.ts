@@ -18,7 +18,7 @@ export function renderConnections(connections: readonly ConnectionAnswer[], look
     { title: "direction", cell: (one) => one.direction, whole: true },
     { title: "transport", cell: (one) => one.transport, whole: true, spare: true },
     { title: "state", cell: (one) => one.state, tone: (one) => stateTones[one.state], whole: true },
-    { title: "open", cell: (one) => String(one.connections), align: "right", whole: true },
+    { title: "open", cell: (one) => String(one.connections), align: "right", whole: true, spare: true },
     { title: "waiting", cell: (one) => String(one.waiting), align: "right", whole: true },
     { title: "received", cell: (one) => countOf(one, "inbound"), align: "right", whole: true },
     { title: "sent", cell: (one) => countOf(one, "outbound"), align: "right", whole: true },
