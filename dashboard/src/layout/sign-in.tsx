@@ -57,8 +57,8 @@ export function SignIn() {
           {busy ? "Signing in…" : "Sign in"}
         </button>
         <p class="door-hint">
-          No token yet? An admin makes one with their own: <code>{tokenHints.throughNode}</code> Whoever has only the
-          database, by a node's settings, needs none: <code>{tokenHints.direct}</code>
+          No token yet? An admin makes one: <code>{tokenHints.throughNode}</code>
+          Without an admin, where the database is at hand: <code>{tokenHints.direct}</code>
         </p>
         <p class="session-node">
           {session?.node_id} · {session?.version}

@@ -135,7 +135,7 @@ function Counted({ connection: { direction, counts, counts_at: at } }: { readonl
   return (
     <span
       class={isUnknown ? "num faint" : "num"}
-      title={isUnknown ? "Nobody has put the counts together yet" : `Since the first: ${words.join(", ")}`}
+      title={isUnknown ? "Nobody has put the counts together yet" : `In all: ${words.join(", ")}`}
     >
       {isUnknown ? "–" : formatCount(count)}
     </span>
