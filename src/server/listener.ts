@@ -12,6 +12,7 @@ import type { Socket } from "node:net";
 import { HoldfastError } from "../errors.js";
 import { answerClientError } from "./client-error.js";
 import type { Limits } from "./limits.js";
+import { endQueuedAnswers } from "./queued-answers.js";
 import type { ServedNode } from "./served-node.js";
 
 export interface Listener {
@@ -53,6 +54,7 @@ export function createListener(
   for (const event of ["checkContinue", "checkExpectation"] as const) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit("request", request, response));
   }
+  endQueuedAnswers(server);
   const watched = watchConnections(server, limits, fullWarning(node, limits));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const status = answerClientError(node, error, socket);

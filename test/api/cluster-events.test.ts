@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type ServerEvent, ServerEvents } from "../support/server-events.js";
+import { RawConnection } from "./raw-connection.js";
 import { type Listening, listen, serveOpen } from "./served.js";
 import { awayAtOnce, lease, nodeRow, type StandInNode, transition } from "./stand-in-node.js";
 
@@ -154,6 +155,21 @@ describe("GET /cluster/events", () => {
     expect(await second.json()).toMatchObject({ error: "TOO_BUSY" });
     await first[Symbol.asyncDispose]();
     await expect.poll(async () => (await fetch(`${served.server.url}${path}`)).status).toBe(200);
+  });
+
+  it("lets go of a listener whose turn on its connection never came", async () => {
+    await using served = await listen({}, { ...unhurried, clusterListeners: 2 });
+    const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    {
+      using raw = (await RawConnection.open(served.port)).send(`${request}${request}`);
+      await raw.got(/event: hello/);
+      await expect.poll(async () => (await fetch(`${served.server.url}${path}`)).status).toBe(503);
+    }
+    await expect.poll(() => served.node.leadership.watching).toBe(0);
+    await using first = await hear(served);
+    await using second = await hear(served);
+    expect(await first.next()).toMatchObject({ event: "hello" });
+    expect(await second.next()).toMatchObject({ event: "hello" });
   });
 
   it("cuts off whoever takes nothing", async () => {
