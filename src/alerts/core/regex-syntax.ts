@@ -64,7 +64,11 @@ export class PatternReader {
     // How much is taken first makes no difference to whether the whole text matches.
     this.take("?");
     if (this.repetition() !== null) throw new PatternError("it repeats a repetition; put the inner one in parentheses");
-    return { kind: "repeat", of, ...times };
+    const repeated = { kind: "repeat", of, ...times } as const;
+    if (timesOf(repeated) > mostRepetitions) {
+      throw new PatternError(`it repeats repetitions more than ${mostRepetitions} times in all`);
+    }
+    return repeated;
   }
 
   private repetition(): { readonly least: number; readonly most: number | null } | null {
@@ -171,6 +175,21 @@ export class PatternReader {
     if (whole === undefined || !(code <= 0x10ffff)) throw new PatternError('"\\x" needs two digits, or some in braces');
     this.at += whole.length;
     return code;
+  }
+}
+
+/** How often the innermost is written out: what is empty takes no step, and would be gone through all the same. */
+function timesOf(pattern: Pattern): number {
+  switch (pattern.kind) {
+    case "one":
+    case "edge":
+      return 1;
+    case "sequence":
+      return Math.max(1, ...pattern.items.map(timesOf));
+    case "choice":
+      return Math.max(1, ...pattern.options.map(timesOf));
+    case "repeat":
+      return pattern.most === 0 ? 1 : Math.max(1, pattern.most ?? pattern.least) * timesOf(pattern.of);
   }
 }
 

@@ -21,6 +21,7 @@ describe("a pattern", () => {
     ["\\d{2,3}", ["12", "123"], ["1", "1234"]],
     ["(ab){2}", ["abab"], ["ab", "ababab"]],
     ["x{,2}", ["x{,2}"], ["x", "xx"]],
+    ["(x{1000}){0}(y{2}){500}", ["y".repeat(1_000)], ["x", ""]],
     ["\\.\\*\\x41\\x{1F642}", [".*A🙂"], ["..A🙂"]],
     ["(?i)node-[a-f]", ["NODE-A", "node-F"], ["node-g"]],
     ["^a$", ["a"], ["aa"]],
@@ -46,7 +47,10 @@ describe("a pattern", () => {
     ["[[:alpha:]]", 'classes like "[:alpha:]" are not known; write the characters'],
     ["[z-a]", "it has a range of characters without a sense"],
     ["a{3,2}", '"{3,2}" is no repetition; the limit is 1000'],
-    ["(a{1000}){3}", "it is too long, with its repetitions written out"],
+    ["(abc){1000}", "it is too long, with its repetitions written out"],
+    ["(a{1000}){3}", "it repeats repetitions more than 1000 times in all"],
+    ["(((){1000}){1000}){1000}", "it repeats repetitions more than 1000 times in all"],
+    ["((|a{0}){40,}x){30}", "it repeats repetitions more than 1000 times in all"],
     ["(".repeat(200) + ")".repeat(200), "it nests more than 100 groups"],
   ])("%j is refused", (source, reason) => {
     expect(parseRegex(source)).toEqual({ kind: "refused", reason });
