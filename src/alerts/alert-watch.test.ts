@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AlertScene } from "../../test/support/alert-scene.js";
+import { HoldfastError } from "../errors.js";
 
 const down = { name: "down", condition: "sum(up) == 0", for: "10s" };
 const settings = { alerting: { defaults: false }, alerts: [down] };
@@ -292,5 +293,49 @@ describe("while the database is away", () => {
     cut("a");
     await scene.clock.advance(40_000);
     expect(scene.told).toEqual(["firing down"]);
+  });
+
+  it("one that answers and takes no writes is away too: each node tells by itself, and writes it down afterwards", async () => {
+    startNodes("a", "b");
+    await scene.clock.advance(10_000);
+    scene.beforeKeep = () => {
+      throw new HoldfastError("REFUSED", "cannot execute UPDATE in a read-only transaction");
+    };
+    up = 0;
+    await scene.clock.advance(40_000);
+    expect(scene.told).toEqual(["firing down", "firing down"]);
+    expect(scene.shared.alerts.alerts.size).toBe(0);
+    scene.beforeKeep = () => undefined;
+    await scene.clock.advance(20_000);
+    expect([...scene.shared.alerts.alerts.values()]).toMatchObject([{ state: "firing", changes: 1 }]);
+    expect(scene.told).toEqual(["firing down", "firing down"]);
+    up = 1;
+    await scene.clock.advance(6_000);
+    expect(scene.told).toEqual(["firing down", "firing down", "resolved down"]);
+  });
+});
+
+describe("what is to be told to somebody whom no node knows any more", () => {
+  it("holds up nobody else, however much it is, and is given up in the end", async () => {
+    startNodes("a");
+    await scene.clock.advance(0);
+    const { version, round } = scene.shared.alerts;
+    const waiting = (alertId: string, target: string) => ({
+      alertId,
+      change: 1,
+      target,
+      body: { kind: "firing", name: alertId, dedup_key: alertId, labels: {} },
+      told: false,
+    });
+    const unknown = Array.from({ length: 100 }, (_, n) => waiting(`${n}`, "webhook:gone"));
+    const order = { nodeId: "x", version, round, sample: null, alerts: [], gone: [], told: [], forgetAfterMs: null };
+    await scene.store.alerts.keep({ ...order, notifications: [...unknown, waiting("known", "log")] });
+    await scene.clock.advance(6_000);
+    expect(scene.told).toEqual(["firing known"]);
+    scene.rooms.get("a")?.remove();
+    await scene.clock.advance(2 * 86_400_000);
+    startNodes("b");
+    await scene.clock.advance(6_000);
+    expect(notifications().filter(({ outcome }) => outcome === "given_up")).toHaveLength(100);
   });
 });

@@ -52,10 +52,13 @@ export class AlertWatch {
   private readonly parts: WatchParts;
   private readonly reader: SeriesReader;
   private lone: LoneAlerts | null = null;
+  /** When the database last did all that was asked of it. */
+  private workedAt: number;
   private failing = "";
 
   constructor(parts: WatchParts) {
     this.parts = parts;
+    this.workedAt = parts.clock.mono();
     this.reader = new SeriesReader(parts.rules.needed);
   }
 
@@ -69,17 +72,20 @@ export class AlertWatch {
   }
 
   private async tick(): Promise<void> {
-    const { deliveries, shared, notifiers } = this.parts;
+    const { deliveries, shared, clock, trouble } = this.parts;
+    const at = clock.mono();
     try {
       await this.look();
       await this.reunite();
+      if (this.isDue()) await this.round();
+      this.workedAt = at;
     } catch (error) {
-      this.parts.trouble("could not look at the alerts", error);
+      trouble("could not look at the alerts", error);
       await this.goOnAlone();
       return;
     }
-    if (this.isDue()) await this.round();
-    if (shared.last?.waiting.some(({ target }) => notifiers.has(target))) deliveries.kick();
+    // Also where this node knows none of those who wait first: others may wait behind them, and somebody has to give them up.
+    if ((shared.last?.waiting.length ?? 0) > 0) deliveries.kick();
   }
 
   private async look(): Promise<void> {
@@ -131,15 +137,17 @@ export class AlertWatch {
     return await book.keep({ nodeId, version, round, ...nothing, ...order });
   }
 
-  /** The database does not answer. After a while this node evaluates over its own metrics, and tells by itself. */
+  /**
+   * The database does not answer, or takes nothing, as one does that is read-only. After a while this node evaluates over its own
+   * metrics, and tells by itself.
+   */
   private async goOnAlone(): Promise<void> {
     const { shared, clock, intervalMs, rules, cluster, nodeId, deliveries, notifiers, log } = this.parts;
-    const { last } = shared;
-    if (last === null || clock.mono() - last.mono < patientIntervals * intervalMs) return;
+    if (shared.last === null || clock.mono() - this.workedAt < patientIntervals * intervalMs) return;
     if (this.lone === null) {
       log.warn(
         { node_id: nodeId },
-        "the database does not answer: this node evaluates its own metrics, and tells alone",
+        "the database does not answer, or takes nothing: this node evaluates its own metrics, and tells alone",
       );
     }
     this.lone ??= new LoneAlerts(rules, cluster, shared);
@@ -160,13 +168,13 @@ export class AlertWatch {
       if (lone === null && unmarked.length === 0) return;
       const adopted = lone?.adoptedBy(shared.alerts) ?? { alerts: [], notifications: [], told: [] };
       const order = { ...adopted, told: [...adopted.told, ...unmarked] };
-      const isEmpty = order.alerts.length + order.notifications.length + order.told.length === 0;
-      if (isEmpty || (await this.keep(order)) === "kept") {
-        if (lone !== null) log.info({ node_id: nodeId }, "the database answers again: alerts are everybody's");
+      // Written even where there is nothing to write: one that only answers is not back.
+      if ((await this.keep(order)) === "kept") {
+        if (lone !== null) log.info({ node_id: nodeId }, "the database is back: alerts are everybody's");
         this.lone = null;
         deliveries.unmarked = deliveries.unmarked.filter((each) => !unmarked.includes(each));
       }
-      if (!isEmpty) await this.look();
+      await this.look();
     }
     throw new HoldfastError("UNKNOWN_OUTCOME", "Others were always faster.");
   }
