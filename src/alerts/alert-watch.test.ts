@@ -283,6 +283,28 @@ describe("while the database is away", () => {
     expect([...scene.shared.alerts.alerts.values()]).toMatchObject([{ state: "resolved", changes: 4 }]);
   });
 
+  it("nobody tells that what only another node's series showed is over", async () => {
+    const old = { name: "old", condition: "max(age) > 600" };
+    const rules = { alerting: { defaults: false }, alerts: [old] };
+    const ages = { leader: 700, standby: 0 };
+    scene.leaderId = "standby";
+    for (const name of ["leader", "standby"] as const) scene.start(name, rules, () => `age ${ages[name]}\n`);
+    scene.leaveCopy("leader", "age 700\n");
+    await scene.clock.advance(6_000);
+    expect(scene.told).toEqual(["firing old"]);
+    cut("leader", "standby");
+    await scene.clock.advance(40_000);
+    expect(scene.told).toEqual(["firing old"]);
+    // Whose series it was knows when it is over.
+    ages.leader = 0;
+    await scene.clock.advance(6_000);
+    expect(scene.told).toEqual(["firing old", "resolved old"]);
+    scene.cutOff.clear();
+    await scene.clock.advance(20_000);
+    expect(scene.told).toEqual(["firing old", "resolved old"]);
+    expect([...scene.shared.alerts.alerts.values()]).toMatchObject([{ state: "resolved", changes: 2 }]);
+  });
+
   it("others' series are stale", async () => {
     startNodes("a");
     scene.leaveCopy("b", metrics(1));

@@ -1,5 +1,5 @@
 import type { AlertOrder, Notification, StoredAlert } from "../store/alert-contract.js";
-import { type Alerts, alertRound, type ToldChange } from "./alert-round.js";
+import { type Alerts, alertRound, type RoundOutcome, type ToldChange } from "./alert-round.js";
 import { type Round, Samples } from "./core/samples.js";
 import { asKept, notificationBodyOf } from "./notification.js";
 import type { RuleSet } from "./rule-set.js";
@@ -29,6 +29,8 @@ export class LoneAlerts {
   private alerts: Alerts;
   private rounds: readonly Round[];
   private readonly changes: LoneChange[] = [];
+  /** Alerts whose conditions have held by this node's own series. */
+  private readonly witnessed = new Set<string>();
   /** What was to be told when the database went away: nobody knows whether somebody still did. */
   private readonly inherited: readonly LoneNotification[];
 
@@ -40,12 +42,16 @@ export class LoneAlerts {
     this.inherited = (shared.last?.waiting ?? []).map((notification) => ({ ...notification, toldAt: null }));
   }
 
-  /** Evaluates over this node's series of now. Others' are stale. */
+  /**
+   * Evaluates over this node's series of now. Others' are stale; but that they cannot be seen does not mean that what they showed
+   * is over, so what fires stays until this node has seen with its own eyes how it began and ended.
+   */
   advance(series: Series, now: number): void {
     this.rounds = [...this.rounds, { at: now, series }].filter(({ at }) => at >= now - this.rules.backMs);
     const outcome = alertRound(this.alerts, this.rules, new Samples(this.rounds), now, this.cluster);
-    this.alerts = outcome.alerts;
-    for (const each of outcome.changes) {
+    const seen = outcome.changes.filter(({ change: { kind, id } }) => kind !== "resolved" || this.witnessed.has(id));
+    this.alerts = this.after(outcome, seen);
+    for (const each of seen) {
       const { change, condition, targets } = each;
       const body = asKept(notificationBodyOf(change, condition, this.cluster));
       const notifications = targets.map((target) => ({
@@ -57,6 +63,15 @@ export class LoneAlerts {
       }));
       this.changes.push({ ...each, notifications });
     }
+  }
+
+  /** The alerts after a round in which only these changes count: the others are as they were. */
+  private after({ alerts, changes, failed }: RoundOutcome, seen: readonly ToldChange[]): Alerts {
+    for (const { id, rule, state } of alerts.values()) {
+      if (state !== "resolved" && !failed.has(rule)) this.witnessed.add(id);
+    }
+    const unseen = new Set(changes.filter((one) => !seen.includes(one)).map(({ change }) => change.id));
+    return new Map([...alerts].map(([id, alert]) => [id, unseen.has(id) ? (this.alerts.get(id) ?? alert) : alert]));
   }
 
   /** What was not told yet, in order. */
