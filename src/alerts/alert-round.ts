@@ -29,14 +29,19 @@ export interface RoundOutcome {
 /** Ids must be the same on every node. */
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
+interface RoundParts {
+  readonly rules: RuleSet;
+  readonly samples: Samples;
+  readonly now: number;
+  readonly cluster: string;
+  /** Rules whose series are not at hand, and why: their alerts stay as they are. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
 /** What becomes of all alerts at that time. It decides, and does nothing. */
-export function alertRound(
-  before: Alerts,
-  { rules }: RuleSet,
-  samples: Samples,
-  now: number,
-  cluster: string,
-): RoundOutcome {
+export function alertRound(before: Alerts, parts: RoundParts): RoundOutcome {
+  const { samples, now, cluster, refused } = parts;
+  const { rules } = parts.rules;
   const failed = new Map<string, string>();
   const next = new Map<string, StoredAlert>();
   const changes: ToldChange[] = [];
@@ -47,7 +52,10 @@ export function alertRound(
   const known = new Map(rules.map((rule) => [rule.name, rule]));
   for (const rule of rules) {
     const states = [...before.values()].filter((alert) => alert.rule === rule.name);
-    const advanced = advance(states, rule, evaluate(rule.expression, samples, now), now, { cluster, hash });
+    const reason = refused.get(rule.name);
+    const evaluation =
+      reason === undefined ? evaluate(rule.expression, samples, now) : ({ kind: "failed", reason } as const);
+    const advanced = advance(states, rule, evaluation, now, { cluster, hash });
     if (advanced.failed !== null) failed.set(rule.name, advanced.failed);
     take(advanced, () => aboutRule(rule));
   }

@@ -155,6 +155,20 @@ describe("an alert", () => {
     expect(rounds()).toBe(7);
   });
 
+  it("of a rule that reads more than nodes can hold stays as it is, and the other rules go on", async () => {
+    const wide = { name: "wide", condition: 'sum(increase({__name__=~"hits.*"}[1h])) > 0' };
+    let hits = 3_000;
+    scene.start("a", { alerting: { defaults: false }, alerts: [down, wide] }, () => {
+      hits += 1;
+      return metrics(0) + Array.from({ length: hits }, (_, n) => `hits{path="${n}"} ${hits}\n`).join("");
+    });
+    await scene.clock.advance(16_000);
+    expect(scene.told).toEqual(["firing down"]);
+    expect(scene.shared.alerts.samples.at(-1)?.text).toBe('up{node="a"} 0\n');
+    const said = scene.lines.filter(({ msg }) => String(msg).startsWith("rules of alerts cannot be evaluated: wide: "));
+    expect(said).toHaveLength(1);
+  });
+
   it("is not there where alerting is off", async () => {
     scene.start("a", { alerting: { enabled: false }, alerts: [down] }, () => metrics(0));
     await scene.clock.advance(60_000);

@@ -46,6 +46,8 @@ const patientIntervals = 2;
 const copyIntervals = 3;
 const leastCopyLifetimeMs = 10_000;
 const mostTries = 5;
+/** Of one rule, over all rounds that are kept: some hundred megabytes in each node. More would end it, and the others with it. */
+const mostPoints = 2_000_000;
 
 /** Looks at the alerts at every interval, and evaluates when it is this node's turn. */
 export class AlertWatch {
@@ -59,7 +61,9 @@ export class AlertWatch {
   constructor(parts: WatchParts) {
     this.parts = parts;
     this.workedAt = parts.clock.mono();
-    this.reader = new SeriesReader(parts.rules.needed);
+    const { readings, backMs } = parts.rules;
+    const keptRounds = Math.ceil(backMs / parts.intervalMs) + 1;
+    this.reader = new SeriesReader(readings, Math.floor(mostPoints / keptRounds));
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -113,10 +117,10 @@ export class AlertWatch {
     const fresh = (await copies.copies()).filter(
       (copy) => !copy.isGone && copy.ageMs <= lifetimeMs && copy.nodeId !== nodeId,
     );
-    const series = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }, ...fresh]);
+    const { series, refused } = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }, ...fresh]);
     const at = shared.nowAt(clock.mono());
     const samples = new Samples([...shared.rounds, { at, series }]);
-    const outcome = alertRound(shared.alerts, rules, samples, at, cluster);
+    const outcome = alertRound(shared.alerts, { rules, samples, now: at, cluster, refused });
     this.tellFailing(outcome.failed);
     const kept = await this.keep({
       sample: { at, text: writeSeries(series), keptMs: rules.backMs },
@@ -151,9 +155,9 @@ export class AlertWatch {
       );
     }
     this.lone ??= new LoneAlerts(rules, cluster, shared);
-    const series = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }]);
+    const read = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }]);
     const now = (): number => shared.nowAt(clock.mono());
-    this.lone.advance(series, now());
+    this.lone.advance(read, now());
     const tell = async (notifier: Notifier, body: NotificationBody): Promise<Told> =>
       await deliveries.tell(notifier, body);
     await tellAlone(this.lone.waiting, notifiers, tell, now);
@@ -181,9 +185,11 @@ export class AlertWatch {
 
   /** Once, until it is another trouble or none. */
   private tellFailing(failed: ReadonlyMap<string, string>): void {
-    const failing = [...failed].map(([rule, reason]) => `${rule}: ${reason}`).join("; ");
+    const said = [...failed].map(([rule, reason]) => `${rule}: ${reason}`).join("; ");
+    // Of the same trouble another number is no news.
+    const failing = said.replaceAll(/\d+/g, "0");
     if (failing !== "" && failing !== this.failing) {
-      this.parts.log.warn({ node_id: this.parts.nodeId }, `rules of alerts cannot be evaluated: ${failing}`);
+      this.parts.log.warn({ node_id: this.parts.nodeId }, `rules of alerts cannot be evaluated: ${said}`);
     }
     this.failing = failing;
   }

@@ -3,7 +3,7 @@ import { type Alerts, alertRound, type RoundOutcome, type ToldChange } from "./a
 import { type Round, Samples } from "./core/samples.js";
 import { asKept, notificationBodyOf } from "./notification.js";
 import type { RuleSet } from "./rule-set.js";
-import type { Series } from "./series-text.js";
+import type { ReadSeries } from "./series-text.js";
 import type { SharedAlerts } from "./shared-alerts.js";
 
 /** Something to be told to one target, by this node alone. */
@@ -46,14 +46,15 @@ export class LoneAlerts {
    * Evaluates over this node's series of now. Others' are stale; but that they cannot be seen does not mean that what they showed
    * is over, so what fires stays until this node has seen with its own eyes how it began and ended.
    */
-  advance(series: Series, now: number): void {
+  advance({ series, refused }: ReadSeries, now: number): void {
     this.rounds = [...this.rounds, { at: now, series }].filter(({ at }) => at >= now - this.rules.backMs);
-    const outcome = alertRound(this.alerts, this.rules, new Samples(this.rounds), now, this.cluster);
+    const { rules, cluster } = this;
+    const outcome = alertRound(this.alerts, { rules, samples: new Samples(this.rounds), now, cluster, refused });
     const seen = outcome.changes.filter(({ change: { kind, id } }) => kind !== "resolved" || this.witnessed.has(id));
     this.alerts = this.after(outcome, seen);
     for (const each of seen) {
       const { change, condition, targets } = each;
-      const body = asKept(notificationBodyOf(change, condition, this.cluster));
+      const body = asKept(notificationBodyOf(change, condition, cluster));
       const notifications = targets.map((target) => ({
         alertId: change.id,
         change: change.number,

@@ -20,7 +20,8 @@ export interface WatchedRule extends AlertRule {
 export interface RuleSet {
   readonly rules: readonly WatchedRule[];
   readonly targets: readonly NotifyTarget[];
-  readonly needed: readonly NeededSeries[];
+  /** What each rule reads. */
+  readonly readings: readonly { readonly name: string; readonly needed: readonly NeededSeries[] }[];
   /** How far back the longest look goes. */
   readonly backMs: number;
 }
@@ -59,8 +60,9 @@ function writtenRulesOf(config: Pick<Config, "alerting" | "alerts" | "cluster" |
 export function ruleSetOf(config: Config): RuleSet {
   const written = writtenRulesOf(config);
   const rules = written.map(watchedRule);
-  const needed = rules.flatMap(({ expression }) => selectorsOf(expression));
-  return { rules, targets: written.flatMap(({ notify }) => notify), needed, backMs: keptMs(needed) };
+  const readings = rules.map(({ name, expression }) => ({ name, needed: selectorsOf(expression) }));
+  const backMs = keptMs(readings.flatMap(({ needed }) => needed));
+  return { rules, targets: written.flatMap(({ notify }) => notify), readings, backMs };
 }
 
 function watchedRule({ rule, origin, notify }: RuleOf): WatchedRule {

@@ -3,40 +3,71 @@ import { isNeeded, type NeededSeries } from "./core/needed-series.js";
 /** Series by their names, as Prometheus' text format writes them. */
 export type Series = ReadonlyMap<string, number>;
 
+/** What was read of all nodes' metrics. */
+export interface ReadSeries {
+  readonly series: Series;
+  /** Rules that read more series than can be kept, and a line that says so. What only they read is not in `series`. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** A rule, by what it reads. */
+interface Reading {
+  readonly name: string;
+  readonly needed: readonly NeededSeries[];
+}
+
 /** So many names are remembered: nodes come and go, and theirs with them. */
 const mostNames = 50_000;
 
 /** Reads metrics of nodes, and keeps of them what some rule reads. What it has once looked at it knows. */
 export class SeriesReader {
-  private readonly needed: readonly NeededSeries[];
-  private readonly known = new Map<string, boolean>();
+  private readonly rules: readonly Reading[];
+  private readonly mostSeries: number;
+  private readonly known = new Map<string, readonly Reading[]>();
 
-  constructor(needed: readonly NeededSeries[]) {
-    this.needed = needed;
+  /** `mostSeries`: of one rule. Each node holds all of them in memory, of every round that is kept. */
+  constructor(rules: readonly Reading[], mostSeries: number) {
+    this.rules = rules;
+    this.mostSeries = mostSeries;
   }
 
   /** Each series with its node as a label. */
-  read(nodes: readonly { readonly nodeId: string; readonly text: string }[]): Series {
+  read(nodes: readonly { readonly nodeId: string; readonly text: string }[]): ReadSeries {
     const found = new Map<string, number>();
+    const counts = new Map<Reading, number>();
     for (const { nodeId, text } of nodes) {
       const label = `node="${nodeId.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
       for (const line of text.split("\n")) {
         const sample = sampleOf(line);
         if (sample === null) continue;
         const name = withLabel(sample.name, label);
-        if (this.isNeeded(name)) found.set(name, sample.value);
+        const readers = this.readersOf(name);
+        if (readers.length === 0) continue;
+        if (!found.has(name)) for (const reader of readers) counts.set(reader, (counts.get(reader) ?? 0) + 1);
+        found.set(name, sample.value);
       }
     }
-    return found;
+    return this.kept(found, counts);
   }
 
-  private isNeeded(name: string): boolean {
+  private kept(found: Series, counts: ReadonlyMap<Reading, number>): ReadSeries {
+    const tooMany = [...counts].filter(([, count]) => count > this.mostSeries);
+    if (tooMany.length === 0) return { series: found, refused: new Map() };
+    const refused = new Map(
+      tooMany.map(([{ name }, count]) => [name, `it reads ${count} series; the limit is ${this.mostSeries}`]),
+    );
+    const isKept = ([name]: readonly [string, number]): boolean =>
+      this.readersOf(name).some((reader) => !refused.has(reader.name));
+    return { series: new Map([...found].filter(isKept)), refused };
+  }
+
+  private readersOf(name: string): readonly Reading[] {
     const before = this.known.get(name);
     if (before !== undefined) return before;
     if (this.known.size >= mostNames) this.known.clear();
-    const needed = isNeeded(this.needed, name);
-    this.known.set(name, needed);
-    return needed;
+    const readers = this.rules.filter(({ needed }) => isNeeded(needed, name));
+    this.known.set(name, readers);
+    return readers;
   }
 }
 

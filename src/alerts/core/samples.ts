@@ -60,7 +60,7 @@ export class Samples {
     const until = atMs - selector.offsetMs;
     const found = new Map<string, { readonly labels: Labels; readonly points: Point[] }>();
     // Each series is looked at once, and not again in every round.
-    this.names ??= new Set(this.rounds.flatMap(({ series }) => [...series.keys()]));
+    this.names ??= namesIn(this.rounds);
     const wanted = this.matched(selector.matchers, this.names);
     for (const { at, series: values } of this.rounds) {
       if (at < until - rangeMs || at > until) continue;
@@ -94,6 +94,12 @@ export class Samples {
     this.known.set(series, known);
     return known;
   }
+}
+
+function namesIn(rounds: readonly Round[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { series } of rounds) for (const name of series.keys()) names.add(name);
+  return names;
 }
 
 function sorted<Found>(found: ReadonlyMap<string, Found>): readonly Found[] {
