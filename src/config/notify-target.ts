@@ -46,9 +46,9 @@ export function httpAddress(fallback: string, doc: string): Setting<string> {
     ...matching(fallback, /^/, mustBe, doc),
     hidden: true,
     read: (given) => {
-      if (typeof given !== "string" || !/^https?:\/\//.test(given) || !URL.canParse(given)) return { mustBe };
-      const { username, password } = new URL(given);
-      return username === "" && password === "" ? { value: given } : { mustBe };
+      // What is before an "@" is a password to whoever wrote it, wherever a parser thinks that it belongs.
+      const isPlain = typeof given === "string" && /^https?:\/\/[^@#\s]+$/.test(given) && URL.canParse(given);
+      return isPlain ? { value: given } : { mustBe };
     },
   };
 }
