@@ -16,7 +16,7 @@ import { acknowledge, resolveByHand } from "./core/alert-state.js";
 import { Deliveries } from "./deliveries.js";
 import type { NotificationBody } from "./notification.js";
 import type { Notifier } from "./notifiers/notifier.js";
-import { notifiersOf } from "./notifiers/notifiers.js";
+import { nameOfTarget, notifiersOf } from "./notifiers/notifiers.js";
 import { type RuleSet, ruleSetOf, type WatchedRule } from "./rule-set.js";
 import { byId, SharedAlerts } from "./shared-alerts.js";
 
@@ -179,10 +179,10 @@ export class AlertRoom {
       const known = rules.map(({ name }) => name).join(", ");
       throw new HoldfastError("NOT_FOUND", `There is no rule "${ruleName}". There are: ${known || "none"}.`);
     }
-    const targets = rule === null ? [...this.notifiers.keys()] : rule.targets;
+    const targets = rule === null ? new Set(["log", ...this.rules.targets.map(nameOfTarget)]) : rule.targets;
     const body = testBody(rule, this.parts.config.cluster.name, this.parts.clock.wall());
     return await Promise.all(
-      targets.map(async (target) => {
+      [...targets].map(async (target) => {
         const told = await this.deliveries.tell(this.notifiers.get(target) as Notifier, body);
         return { target, problem: told.kind === "sent" ? null : told.problem };
       }),

@@ -57,14 +57,18 @@ export function alertRound(before: Alerts, parts: RoundParts): RoundOutcome {
       reason === undefined ? evaluate(rule.expression, samples, now) : ({ kind: "failed", reason } as const);
     const advanced = advance(states, rule, evaluation, now, { cluster, hash });
     if (advanced.failed !== null) failed.set(rule.name, advanced.failed);
-    take(advanced, () => aboutRule(rule));
+    take(advanced, ({ id }) => aboutRule(rule, before.get(id)));
   }
   const orphans = [...before.values()].filter(({ rule }) => !known.has(rule));
   take(retire(orphans, now), ({ id }) => before.get(id) as StoredAlert);
   return { alerts: next, ...difference(before, next), changes, failed };
 }
 
-const aboutRule = ({ condition, targets }: WatchedRule) => ({ condition, targets });
+/** Whoever was told that it fires is told that it is over, also where the rule names others by now. */
+function aboutRule({ condition, targets }: WatchedRule, before: StoredAlert | undefined) {
+  const told = before?.state === "firing" ? before.targets : [];
+  return { condition, targets: [...new Set([...targets, ...told])] };
+}
 
 function difference(before: Alerts, next: Alerts): Pick<RoundOutcome, "changed" | "gone"> {
   const changed = [...next.values()].filter((alert) => !isDeepStrictEqual(before.get(alert.id), alert));

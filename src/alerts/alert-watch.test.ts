@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AlertScene } from "../../test/support/alert-scene.js";
+import { NotificationReceiver } from "../../test/support/notification-receiver.js";
 import { HoldfastError } from "../errors.js";
 
 const down = { name: "down", condition: "sum(up) == 0", for: "10s" };
@@ -123,6 +124,30 @@ describe("an alert", () => {
     scene.start("b", { alerting: { defaults: false } }, () => metrics(0));
     await scene.clock.advance(6_000);
     expect(scene.told).toEqual(["firing down", "resolved down"]);
+  });
+
+  it.each([
+    ["names another target", [{ ...down, notify: ["log"] }]],
+    ["is there no more", []],
+  ])("is told as over to whoever was told that it fires, also where its rule %s by then", async (_now, alerts) => {
+    await using receiver = await NotificationReceiver.start();
+    const pagerduty = { url: receiver.url, routingKey: "key" };
+    const notify = { pagerduty };
+    const alerting = { defaults: false };
+    up = 0;
+    scene.start("a", { alerting, notify, alerts: [{ ...down, notify: ["pagerduty"] }] }, () => metrics(up));
+    await scene.clock.advance(16_000);
+    await expect.poll(() => receiver.bodies.map((body) => body.event_action)).toEqual(["trigger"]);
+    await expect.poll(() => notifications().every(({ outcome }) => outcome === "sent")).toBe(true);
+    scene.rooms.get("a")?.remove();
+    const room = scene.start("b", { alerting, notify, alerts }, () => metrics(up));
+    await scene.clock.advance(6_000);
+    up = 1;
+    await scene.clock.advance(6_000);
+    await expect.poll(() => receiver.bodies.map((body) => body.event_action)).toEqual(["trigger", "resolve"]);
+    // A test goes to those whom some rule names.
+    expect((await room.test(null)).map(({ target }) => target)).toEqual(["log"]);
+    expect(receiver.bodies).toHaveLength(2);
   });
 
   it("is forgotten as long after its end as history is kept", async () => {

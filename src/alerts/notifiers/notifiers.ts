@@ -20,7 +20,10 @@ export function nameOfTarget(target: NotifyTarget): string {
   return `webhook:${new URL(url).host}#${createHash("sha256").update(url).digest("hex").slice(0, 8)}`;
 }
 
-/** A way to each of these targets, by its name. The log is always among them. */
+/**
+ * A way to each of these targets, by its name. The log is always among them, and so are the services whose keys are set: somebody
+ * may have been told there by a rule that is no more, and an incident should end.
+ */
 export function notifiersOf(
   targets: readonly NotifyTarget[],
   parts: { readonly notify: Config["notify"]; readonly log: Logger; readonly now: () => number },
@@ -39,6 +42,10 @@ export function notifiersOf(
         return webhookNotifier({ url: target.url, secret: notify.webhook.secret, reach, now });
     }
   };
-  const all: readonly NotifyTarget[] = [{ kind: "log" }, ...targets];
+  const services: readonly NotifyTarget[] = [
+    ...(notify.slack.webhookUrl.isEmpty ? [] : [{ kind: "slack", channel: null } as const]),
+    ...(notify.pagerduty.routingKey.isEmpty ? [] : [{ kind: "pagerduty" } as const]),
+  ];
+  const all: readonly NotifyTarget[] = [{ kind: "log" }, ...services, ...targets];
   return new Map(all.map((target) => [nameOfTarget(target), notifierOf(target)]));
 }
