@@ -160,6 +160,10 @@ begin
       and not exists (
         select from :"schema".alert_notifications n where n.alert_id = alerts.id and n.done_at is null)
     limit 100);
+  -- An alert that comes and goes is never old, and what was told of it is: a few at a time, the first of all by their key.
+  delete from :"schema".alert_notifications where id in (
+    select n.id from (select id, done_at from :"schema".alert_notifications order by id limit 1000) n
+    where n.done_at < :"schema".after_ms(clock_timestamp(), -(p_order ->> 'forget_after_ms')::double precision));
   return true;
 end
 $$;

@@ -94,7 +94,7 @@ export interface AlertOrder {
   readonly notifications: readonly (Notification & { readonly told: boolean })[];
   /** Notifications of before that were told meanwhile. */
   readonly told: readonly Omit<Notification, "body">[];
-  /** What was resolved so long ago goes; null keeps it. */
+  /** What was resolved so long ago goes, and so does what was told; null keeps both. */
   readonly forgetAfterMs: number | null;
 }
 

@@ -262,4 +262,23 @@ describe.each([
     await keep({ forgetAfterMs: 9 * day });
     expect(await idsOf()).toEqual(["fires", "quiet", "untold"]);
   });
+
+  it("forget what was told so long ago, also of an alert that never comes to rest", async () => {
+    const told = async () => (await book.list(10))[0]?.notified.map(({ change, at }) => [change, at > 0]);
+    await keep({
+      alerts: [alert("1")],
+      notifications: [notification("1", 1, "log", true), notification("1", 1, "hook")],
+    });
+    await harness.advance(10 * day);
+    await keep({ alerts: [alert("1", { changes: 2 })], notifications: [notification("1", 2, "log", true)] });
+    await keep({ forgetAfterMs: 11 * day });
+    expect(await told()).toHaveLength(3);
+    await keep({ forgetAfterMs: 9 * day });
+    // The one to the hook still waits.
+    expect(await told()).toEqual([
+      ["resolved", true],
+      ["firing", true],
+    ]);
+    expect((await look()).waiting).toMatchObject([{ change: 1, target: "hook" }]);
+  });
 });

@@ -110,6 +110,7 @@ function write(tables: MemoryAlertTables, at: number, order: AlertOrder): void {
     const isOld = state === "resolved" && !quiet && (resolvedAt ?? at) < at - forgetAfterMs;
     if (isOld && !tables.notifications.some((each) => each.alertId === id && isWaiting(each))) drop(tables, id);
   }
+  tables.notifications = tables.notifications.filter(({ doneAt }) => (doneAt ?? at) >= at - forgetAfterMs);
 }
 
 function drop(tables: MemoryAlertTables, id: string): void {
