@@ -72,8 +72,7 @@ export const rightsOn: Readonly<Record<string, Rights>> = {
   alert_rounds: { node: ["select", "update"], reader: [] },
   alert_samples: { node: ["select", "insert", "delete"], reader: [] },
   alerts: { node: ["select", "insert", "update", "delete"], reader: [] },
-  // Those of an alert go with it.
-  alert_notifications: { node: ["select", "insert", "update"], reader: [] },
+  alert_notifications: { node: ["select", "insert", "update", "delete"], reader: [] },
   // Written by functions that run as the owner, so that no client can reach it.
   fenced_writes: ownersOnly,
   leaders: { node: ["select"], reader: ["select"] },
