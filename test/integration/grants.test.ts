@@ -210,3 +210,27 @@ test("grants name every table, view and sequence of the schema", async () => {
   expect(new Set(rows[0].tables)).toEqual(new Set(Object.keys(rightsOn)));
   expect(rows[0].sequences).toEqual(nodeSequences);
 });
+
+test("a node's role does all that alerts take", async () => {
+  await using migrator = await createLogin("migrator");
+  await using role = await createLogin("node");
+  await using reader = await createLogin("reader");
+  await using database = await migratedBy(migrator, role, reader);
+  const order = JSON.stringify({
+    sample: { at: 1, kept_ms: 1, series: "" },
+    alerts: [],
+    gone: ["no such alert"],
+    notifications: [],
+    told: [{ alert_id: "1", change: 1, target: "log" }],
+    forget_after_ms: 1,
+    durable: true,
+  });
+  const statements = [
+    "SELECT holdfast.look_at_alerts(null, null, 1)",
+    `SELECT holdfast.keep_alerts('a', 0, 0, '${order}')`,
+    "SELECT holdfast.claim_alert_notifications('x', '{log}', 1, 1, 1)",
+    "SELECT holdfast.settle_alert_notification(1, 'x', null, null)",
+    "SELECT holdfast.list_alerts(1)",
+  ];
+  expect(await refusals(role.at(database.url), statements)).toEqual(statements.map(() => undefined));
+});
