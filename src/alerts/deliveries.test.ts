@@ -65,6 +65,20 @@ beforeEach(() => {
 });
 
 describe("deliveries", () => {
+  it("outlive a notification that no notifier can read, as another version may have written it, and try it again", async () => {
+    scene.answer = ({ labels }) => {
+      if (labels.node === undefined) throw new Error("never here");
+      return { kind: "sent" };
+    };
+    await scene.write("a", 1);
+    await scene.kicked();
+    await scene.deliveries.idle();
+    expect(scene.shared.alerts.notifications).toMatchObject([
+      { outcome: null, attempts: 1, problem: "it cannot be read (TypeError)" },
+    ]);
+    expect(scene.counted).toEqual(["webhook failed"]);
+  });
+
   it("tell what waits, in each alert's order, once", async () => {
     for (const [id, change] of [
       ["a", 1],

@@ -64,7 +64,8 @@ export class Deliveries {
 
   /** Tells it by this way, and counts what came of it. */
   async tell(notifier: Notifier, body: NotificationBody): Promise<Told> {
-    const told = await notifier.send(body, this.parts.signal);
+    // Rows outlive versions, and what one of them has written need not be what this one reads.
+    const told = await notifier.send(body, this.parts.signal).catch(unreadable);
     this.parts.metrics.told(notifier.kind, told.kind);
     return told;
   }
@@ -117,4 +118,9 @@ export class Deliveries {
     const askedMs = Math.min(afterMs ?? 0, longestAskedPauseMs);
     return { kind: "failed", problem, retryMs: Math.max(askedMs, backoffMs * (0.8 + 0.4 * this.parts.random())) };
   }
+}
+
+function unreadable(error: unknown): Told {
+  const { name } = error instanceof Error ? error : { name: "unknown" };
+  return { kind: "failed", problem: `it cannot be read (${name})`, afterMs: null };
 }
