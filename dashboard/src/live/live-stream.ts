@@ -65,7 +65,8 @@ export function followCluster(): () => void {
     });
     source.addEventListener("signed_out", () => {
       source?.close();
-      void lookAtSession().catch(comeBack);
+      // Another tab may have signed in with another token; where nobody has, whoever shows the page closes this.
+      void lookAtSession().then(comeBack, comeBack);
     });
     source.addEventListener("error", comeBack);
   };
