@@ -49,6 +49,7 @@ export class ClusterWatch {
   private readonly waiting = new Set<() => void>();
   private followers = 0;
   private looking: Promise<void> | null = null;
+  private reading: Promise<boolean> | null = null;
   private wake: () => void = () => undefined;
   private isNoticed = false;
   private nodesReadAt = Number.NEGATIVE_INFINITY;
@@ -119,7 +120,11 @@ export class ClusterWatch {
     let pauseMs = clusterLookMs;
     while (this.followers > 0) {
       this.isNoticed = false;
-      const isRead = await within(databaseWaitMs, this.read(), () => false);
+      // One at a time: an answer that comes late must not come after a newer one.
+      this.reading ??= this.read().finally(() => {
+        this.reading = null;
+      });
+      const isRead = await within(databaseWaitMs, this.reading, () => false);
       // While the database is away the streams stand, and go on where they were.
       pauseMs = isRead ? clusterLookMs : Math.min(2 * pauseMs, longestPauseMs);
       if (this.followers > 0 && !this.isNoticed) await this.pause(pauseMs);

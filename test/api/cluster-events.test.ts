@@ -138,6 +138,26 @@ describe("GET /cluster/events", () => {
     expect(await events.next()).toMatchObject({ event: "leaders" });
   });
 
+  it("asks a database that is slow one question at a time, so that no late answer comes after a newer one", async () => {
+    await using served = await listen({}, { clusterLookMs: 5, databaseWaitMs: 5, keepAliveMs: 20 });
+    const { node } = served;
+    settle(node);
+    let answer = (): void => undefined;
+    let asked = 0;
+    const slow = async () => {
+      asked += 1;
+      if (asked === 1) await new Promise<void>((resolve) => (answer = resolve));
+      return [lease("scheduler", asked === 1 ? "node-a" : "node-b")];
+    };
+    Object.assign(node.cluster, { leases: slow });
+    await using events = await hear(served);
+    await expect.poll(() => events.comments).toBeGreaterThan(2);
+    expect(asked).toBe(1);
+    answer();
+    expect((await next(events, "leaders"))?.data).toMatchObject({ items: [{ leader_id: "node-a" }] });
+    expect((await next(events, "leaders"))?.data).toMatchObject({ items: [{ leader_id: "node-b" }] });
+  });
+
   it("ends when the node closes", async () => {
     await using served = await listen({}, unhurried);
     settle(served.node);
