@@ -130,11 +130,7 @@ export function openRequestSpan(
   const own = tracer();
   if (own === null) return null;
   const from = propagation.extract(context.active(), headers);
-  const span = own.startSpan(
-    method,
-    { kind: SpanKind.SERVER, attributes: { "http.request.method": method, "url.scheme": "http" } },
-    from,
-  );
+  const span = own.startSpan(method, { kind: SpanKind.SERVER, attributes: { "http.request.method": method } }, from);
   return { span, inside: trace.setSpan(from, span) };
 }
 
