@@ -25,8 +25,11 @@ function hasLongForm(path, seen = new Set()) {
 const tests = readdirSync("test", { recursive: true })
   .map((name) => join("test", name))
   .filter((path) => path.endsWith(".test.ts") && hasLongForm(path));
-// One file at a time: the simulator takes a core for minutes, and tests of leases of two seconds would stand beside it.
-run("longer forms", [...tests, "--maxWorkers=1"]);
+/** These compute, and look at no clock but their own: they share the machine among themselves, and with nothing else. */
+const isComputing = (path) => /^test\/(simulation|contract)\//.test(path);
+run("simulations and comparisons", tests.filter(isComputing));
+// One file at a time: processes whose leases last two seconds get in each other's way.
+run("longer forms", [...tests.filter((path) => !isComputing(path)), "--maxWorkers=1"]);
 run(
   "slow tests",
   slowTests.filter((path) => !tests.includes(path)),
