@@ -2,7 +2,7 @@ import type { Step } from "../../src/election/core/elector-core.js";
 import type { ElectorState, Term } from "../../src/election/core/elector-state.js";
 import type { Input } from "../../src/election/core/messages.js";
 import type { Instant } from "../../src/election/core/trust.js";
-import type { LeaseRules } from "../../src/store/memory/database.js";
+import type { LeaseRules } from "../../src/store/memory/lease-rules.js";
 import type { SimDatabase, SimDatabaseOptions } from "./sim-database.js";
 
 /**

@@ -2,7 +2,8 @@ import type { Holder, Lease, NodeSessions } from "../../src/election/core/lease.
 import type { AcquireRequest, ReleaseRequest } from "../../src/election/core/lease-rules.js";
 import type { AcquireReply, BeatOrder, BeatReply } from "../../src/election/core/messages.js";
 import type { DatabaseIdentity, Epoch, Role, SessionRef } from "../../src/election/core/names.js";
-import { type LeaseRules, MemoryDatabase } from "../../src/store/memory/database.js";
+import { MemoryDatabase } from "../../src/store/memory/database.js";
+import type { LeaseRules } from "../../src/store/memory/lease-rules.js";
 
 /** Told of every change of a row, at the moment of its commit. */
 export interface Audit {

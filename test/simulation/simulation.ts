@@ -1,6 +1,6 @@
 import type { Notice } from "../../src/election/core/messages.js";
 import type { DatabaseIdentity, Epoch, Role } from "../../src/election/core/names.js";
-import { leaseRules } from "../../src/store/memory/database.js";
+import { leaseRules } from "../../src/store/memory/lease-rules.js";
 import { DatabaseClock } from "./clocks.js";
 import type { Surroundings } from "./connection.js";
 import type { Coverage } from "./coverage.js";

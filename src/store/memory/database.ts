@@ -7,26 +7,11 @@ import {
   vacantLease,
   viewOf,
 } from "../../election/core/lease.js";
-import {
-  type AcquireRequest,
-  decideAcquire,
-  decideRelease,
-  decideRenew,
-  type ReleaseRequest,
-  type SessionFacts,
-} from "../../election/core/lease-rules.js";
+import type { AcquireRequest, ReleaseRequest, SessionFacts } from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatAnswer, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
 import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../../election/core/names.js";
 import type { Transition } from "../contract.js";
-
-/** The lease rules a database decides by. The simulator replaces single ones, to prove that it would notice. */
-export interface LeaseRules {
-  readonly decideAcquire: typeof decideAcquire;
-  readonly decideRenew: typeof decideRenew;
-  readonly decideRelease: typeof decideRelease;
-}
-
-export const leaseRules: LeaseRules = { decideAcquire, decideRenew, decideRelease };
+import { type LeaseRules, leaseRules } from "./lease-rules.js";
 
 /** A transaction that has written something under a fence and not yet ended. */
 export interface FencedTransaction {
