@@ -16,7 +16,7 @@ describe("holdfast export", () => {
     const { code, stdout, stderr } = await runHere(["export", "prometheus-rules"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`      - alert: frequent_failovers
-        expr: 'sum(increase(holdfast_leader_failovers_total[5m])) > 5'
+        expr: 'round(sum(increase(holdfast_leader_failovers_total[5m]))) > 5'
         labels:
           severity: warning
 `);

@@ -33,7 +33,7 @@ it("frequent_failovers fires after six leaders that stalled, and is told once, w
   // The stall of a leader of several roles is as many failovers: here one role is counted.
   const rule = {
     name: "frequent_failovers",
-    condition: 'sum(increase(holdfast_leader_failovers_total{role="scheduler"}[5m])) > 5',
+    condition: 'round(sum(increase(holdfast_leader_failovers_total{role="scheduler"}[5m]))) > 5',
   };
   await using cluster = await ServeCluster.start(database.url, 3, alertSettings(receiver, [rule]));
   for (let failover = 1; failover <= 6; failover += 1) {

@@ -24,7 +24,7 @@ describe("the rules that are on by default", () => {
       "dead_letters",
     ]);
     expect(defaultRules("holdfast_").find(({ name }) => name === "frequent_failovers")?.condition).toBe(
-      "sum(increase(holdfast_leader_failovers_total[5m])) > 5",
+      "round(sum(increase(holdfast_leader_failovers_total[5m]))) > 5",
     );
   });
 

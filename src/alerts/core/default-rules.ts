@@ -41,7 +41,7 @@ function leaderRules(
     },
     {
       name: "frequent_failovers",
-      condition: `sum(increase(${prefix}leader_failovers_total[5m])) > 5`,
+      condition: `round(sum(increase(${prefix}leader_failovers_total[5m]))) > 5`,
       for: "0s",
       severity: "warning",
       labels: {},
