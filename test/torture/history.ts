@@ -98,7 +98,10 @@ export interface GateEvent extends Act {
   readonly epoch: string;
 }
 
-/** A read-modify-write under the role: `before` was read, `after` was written. */
+/**
+ * A read-modify-write under the role: `before` was read, `after` was written. It is told as unknown before its commit is sent, since
+ * a killed process tells nothing more, and once more when the outcome is known: the same (epoch, before, after, from).
+ */
 export interface WriteEvent extends Act {
   readonly kind: "write";
   readonly role: string;
@@ -139,7 +142,7 @@ export interface EnqueueEvent extends Act {
   readonly code?: string;
 }
 
-/** The call of a handler, told before the handler returned. */
+/** The call of a handler, told before the handler returned. `failed`: it then throws, so that its message is tried again. */
 export interface DeliveryEvent extends Written {
   readonly kind: "delivery";
   readonly stage: string;
@@ -148,6 +151,14 @@ export interface DeliveryEvent extends Written {
   readonly position: number;
   readonly epoch: string;
   readonly attempt: number;
+  readonly failed?: boolean;
+}
+
+/** A leader that stays has lost track of what was claimed or finished, and said so: up to a batch of each lane may come again. */
+export interface LostTrackEvent extends Written {
+  readonly kind: "lost_track";
+  readonly role: string;
+  readonly epoch: string;
 }
 
 export interface SubmitEvent extends Act {
@@ -179,6 +190,14 @@ export interface JobEvent extends Written {
   readonly state: string;
   readonly attempt: number;
   readonly result: string | null;
+}
+
+/** A tick of a cron as the database shows it in the end. `job` is null where it was passed over. */
+export interface TickEvent extends Written {
+  readonly kind: "tick";
+  readonly cron: string;
+  readonly second: number;
+  readonly job: string | null;
 }
 
 export interface MllpSentEvent extends Act {
@@ -245,9 +264,11 @@ export type HistoryEvent =
   | EffectEvent
   | EnqueueEvent
   | DeliveryEvent
+  | LostTrackEvent
   | SubmitEvent
   | TaskEvent
   | JobEvent
+  | TickEvent
   | MllpSentEvent
   | MllpReceivedEvent
   | PollEvent
