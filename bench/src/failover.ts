@@ -2,6 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type BenchOptions, roundsOf } from "./bench.js";
 import { BenchProcess } from "./bench-process.js";
 import { Cluster } from "./cluster.js";
+import { benchEtcdCrashes, benchEtcdResignations } from "./etcd/etcd-failover.js";
+import { startEtcd } from "./etcd/etcd-server.js";
 import type { ProgramName } from "./programs.js";
 import { judged, type Result, reported } from "./result.js";
 import { type BenchServer, startServer } from "./server.js";
@@ -17,17 +19,19 @@ const stallTarget = "<= 6.2";
 
 /** How long a role stays without a leader after a crash, a step-down and a freeze, beside what else could be used. */
 export async function benchFailover(options: BenchOptions): Promise<readonly Result[]> {
-  const server = await startServer();
+  const [server, etcd] = await Promise.all([startServer(), startEtcd()]);
   const crashes = await benchCrashes(server, options);
   const stepDowns = await benchStepDowns(server, options);
+  const resignations = await benchEtcdResignations(etcd, options);
   // These wait for timers most of the time, so they do not disturb each other.
   options.progress("stalls and peers, at the same time");
-  const [stalls, pollers, leases] = await Promise.all([
+  const [stalls, pollers, leases, etcdCrashes] = await Promise.all([
     benchStalls(server, options),
     benchPeer(server, "lockPoller", options),
     benchPeer(server, "rowLease", options),
+    benchEtcdCrashes(etcd, options),
   ]);
-  return [...crashes, ...stepDowns, ...stalls, ...pollers, ...leases];
+  return [...crashes, ...stepDowns, ...stalls, ...pollers, ...leases, ...etcdCrashes, ...resignations];
 }
 
 async function benchCrashes(server: BenchServer, options: BenchOptions): Promise<readonly Result[]> {

@@ -11,6 +11,8 @@ export type FromProcess =
   /** A peer leads, or a bare session has the lock. */
   | { readonly kind: "leads"; readonly at: bigint }
   | { readonly kind: "waiting" }
+  /** A lease of etcd, as long as the server grants it. */
+  | { readonly kind: "granted"; readonly ttlSeconds: number }
   | { readonly kind: "running" }
   | { readonly kind: "stopped"; readonly commits: number }
   | (Timing & { readonly kind: "measured" })
@@ -64,6 +66,10 @@ export type ToProcess =
   | { readonly kind: "join"; readonly schema: string; readonly nodeIds: readonly string[]; readonly extras: NodeExtras }
   | { readonly kind: "stepDown"; readonly nodeId: string; readonly to?: string }
   | { readonly kind: "contend"; readonly key: number }
+  /** In an election of etcd, with a lease of its own; again with the same lease; and no longer. */
+  | { readonly kind: "campaign"; readonly name: string; readonly ttlSeconds: number }
+  | { readonly kind: "campaignAgain" }
+  | { readonly kind: "resign" }
   | Measure
   | { readonly kind: "enqueue"; readonly nodeId: string; readonly load: QueueLoad }
   /** With an HTTP server that takes so many connections; without a number, as many as it takes by default. */

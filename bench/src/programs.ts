@@ -5,6 +5,7 @@ export const programs = {
   bareSession: () => import("./peers/bare-session.js"),
   lockPoller: () => import("./peers/lock-poller.js"),
   rowLease: () => import("./peers/row-lease.js"),
+  etcdElection: () => import("./peers/etcd-election.js"),
   holdfastQueue: () => import("./processes/holdfast-queue.js"),
   servingNode: () => import("./processes/serving-node.js"),
   holdfastJobs: () => import("./processes/holdfast-jobs.js"),

@@ -1,10 +1,8 @@
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atTheEnd } from "../cleanup.js";
+import { freePorts } from "../free-ports.js";
 
 /** A folder with a graph of interfaces, each from a port of its own through a router and a handler to one receiver. */
 export interface WrittenGraph {
@@ -40,18 +38,4 @@ export const out${index} = defineOutbound({ name: "out-${index}", transport: ${t
 `;
   });
   return `import { defineHandler, defineInbound, defineOutbound, defineRouter, send } from "holdfast/engine";\n${interfaces.join("")}`;
-}
-
-/** Ports that are free now: the graph names its ports. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
