@@ -42,6 +42,7 @@ export async function startReplica(primary: Primary): Promise<Replica> {
   const name = `replica_${randomBytes(4).toString("hex")}`;
   const dataDir = await makeTestDirectory();
   await copyOnline(primary, dataDir, name);
+  await copyFile(join(primary.dataDir, "password"), join(dataDir, "password"));
   const { username, password } = new URL(primary.url);
   const server = await startIn(dataDir, {
     primary_conninfo: `host=127.0.0.1 port=${primary.port} user=${username} password=${password} application_name=${name}`,
@@ -58,7 +59,11 @@ export async function startReplica(primary: Primary): Promise<Replica> {
 }
 
 /** A backup of a running server: the slot keeps what is written meanwhile, and the label says from where to replay it. */
-async function copyOnline(primary: Primary, dataDir: string, slot: string): Promise<void> {
+export async function copyOnline(
+  primary: Pick<Primary, "url" | "dataDir">,
+  dataDir: string,
+  slot: string,
+): Promise<void> {
   const pgdata = join(dataDir, "data");
   await withClient(primary.url, async (client) => {
     await client.query("SELECT pg_create_physical_replication_slot($1, true)", [slot]);
@@ -68,7 +73,6 @@ async function copyOnline(primary: Primary, dataDir: string, slot: string): Prom
     await writeFile(join(pgdata, "backup_label"), rows[0]?.labelfile ?? "");
   });
   await writeFile(join(pgdata, "standby.signal"), "");
-  await copyFile(join(primary.dataDir, "password"), join(dataDir, "password"));
 }
 
 async function copyTree(from: string, to: string, depth = 0): Promise<void> {
