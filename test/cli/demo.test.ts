@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -52,6 +52,9 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     expect(before.nodes.map(({ http_port }) => http_port)).toEqual([demo.port, demo.port + 1, demo.port + 2]);
     const leader = before.nodes.find(({ is_leader }) => is_leader);
     expect(before.leader_node_id).toBe(leader?.node_id);
+    const address = join(demo.dataDir, "database.url");
+    expect(readFileSync(address, "utf8")).toMatch(/^postgres:\/\/\S+\n$/);
+    expect(statSync(address).mode & 0o777).toBe(0o600);
     expect(demo.stdout).toBe(`ready: ${demo.url(0)} is the dashboard (3 nodes, ${leader?.node_id} leads)\n`);
 
     // The very moment that it calls itself ready an heir is there, who has seen the leader alive.

@@ -46,7 +46,7 @@ describe("the screen of the demo", () => {
       "",
       "A notice.",
       "k kill the leader   s freeze it   r revive   q quit",
-      "logs: .holdfast/demo/7400",
+      "logs and the address of the database: .holdfast/demo/7400",
     ]);
   });
 

@@ -10,7 +10,7 @@ export interface ScreenLook {
   readonly paint: Paint;
   /** By performance.now(). */
   readonly now: number;
-  /** Where the nodes write what they do. */
+  /** Where the nodes write what they do, and where the address of the database is. */
   readonly logs: string;
 }
 
@@ -23,7 +23,7 @@ export function renderDemo(state: DemoState, look: ScreenLook): readonly string[
   const foot = [
     ...(state.notice === null ? [] : [line("warning", oneLine(state.notice))]),
     line(null, keyHelp),
-    line("dim", `logs: ${look.logs}`),
+    line("dim", `logs and the address of the database: ${look.logs}`),
   ];
   const room = rows - head.length - nodes.length - foot.length - 2;
   const takeovers = room < 1 ? [] : [...takeoverLines(state, look).slice(0, room + 1), ""];

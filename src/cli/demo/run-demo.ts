@@ -1,4 +1,4 @@
-import { access, constants, mkdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { type DemoDatabase, startDemoDatabase } from "../../demo-database.js";
 import { HoldfastError } from "../../errors.js";
@@ -22,6 +22,9 @@ export interface DemoOptions {
   readonly database: string | null;
 }
 
+/** Where whoever wants to try something on the demo's database finds its address, while the demo runs. */
+const addressFile = "database.url";
+
 /** Runs a cluster on this machine until somebody has seen enough, and leaves no process behind. */
 export async function runDemo(cli: CommandLine, options: DemoOptions): Promise<void> {
   const ports = await claimPorts(options.port, options.nodes, spellingOf(cli.env));
@@ -36,11 +39,15 @@ async function runUntil(
   { ports, ending }: { readonly ports: readonly number[]; readonly ending: DemoEnding },
 ): Promise<void> {
   const database = await openDatabase(cli, options);
+  const address = join(options.dataDir, addressFile);
   try {
+    // A file, for the address holds a password: a terminal may be watched, and every user can read a command line.
+    await writeFile(address, `${database.url}\n`, { mode: 0o600 });
     void database.failed.then((error) => ending.fail(error));
     const place = { url: database.url, embedded: options.database === null };
     await runNodes(cli, await plan(cli, options, ports, place), { ending, dataDir: options.dataDir });
   } finally {
+    await rm(address, { force: true });
     await database.stop();
   }
   ending.rethrow();
