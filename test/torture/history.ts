@@ -169,7 +169,10 @@ export interface SubmitEvent extends Act {
   readonly code?: string;
 }
 
-/** An agent had a task in hand, or reported it; `replay`: the same report once more, on purpose. */
+/**
+ * An agent had a task in hand, or reported it; `replay`: the same report once more, on purpose. `attempt` is the job_epoch of the
+ * lease. `result` is what was reported, as JSON; "failed" where the work was said to have failed.
+ */
 export interface TaskEvent extends Act {
   readonly kind: "task";
   readonly what: "leased" | "reported";
@@ -228,12 +231,17 @@ export interface PollEvent extends Act {
   readonly epoch?: string;
 }
 
-/** An event that a reader of a stream of events got, or that the store holds in the end (`reader` is "store"). */
+/**
+ * An event that a reader of a stream of events got, or that the store holds in the end (`reader` is "store"). Ids of stream "jobs" are
+ * `<generation>-<number>`. `what`: no event, but where the reader was told that it stands, when it began ("hello", also each time that it
+ * came back) or when the stream could not go on after its last id ("reset").
+ */
 export interface StreamEvent extends Written {
   readonly kind: "stream";
   readonly stream: string;
   readonly reader: string;
   readonly id: string;
+  readonly what?: "hello" | "reset";
 }
 
 /** Resources before the load, and after all of it. */
