@@ -34,7 +34,7 @@ export class NodeProcess extends EventEmitter<{ report: [NodeReport]; exit: [str
   constructor(order: NodeOrder, { prefix = [], env = {} }: SpawnOptions = {}) {
     super();
     this.order = order;
-    const [command = process.execPath, ...args] = [...prefix, process.execPath, script, JSON.stringify(order)];
+    const [command, ...args] = [...prefix, process.execPath, script, JSON.stringify(order)];
     this.child = spawn(command, args, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: { ...process.env, ...env },

@@ -82,7 +82,8 @@ export async function ask(
     const asked = { from, to: monotonicMs(), status, body: answered };
     if (response.ok) return { ...asked, outcome: "done" };
     const isFinal = status >= 400 && status < 500 && status !== 408 && answered.error !== "NOT_LEADER";
-    return { ...asked, outcome: isFinal ? "refused" : "unknown", code: String(answered.error ?? status) };
+    const code = typeof answered.error === "string" ? answered.error : String(status);
+    return { ...asked, outcome: isFinal ? "refused" : "unknown", code };
   } catch (error) {
     return { from, to: monotonicMs(), outcome: "unknown", status: 0, body: {}, code: codeOf(error) };
   }
