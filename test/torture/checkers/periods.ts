@@ -1,0 +1,59 @@
+import type { FaultKind, HistoryEvent } from "../history.js";
+
+/** A stretch of the run, in milliseconds of its clock. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface FaultPeriod extends Period {
+  readonly fault: FaultKind;
+  readonly number: number;
+  readonly on: string;
+}
+
+/** Faults that let a process stand still between two of its instructions. */
+const stalls: ReadonlySet<FaultKind> = new Set(["freeze", "freeze_in_transaction", "block_loop"]);
+
+/** From its beginning to its end; one that never ended lasts for ever. */
+export function faultPeriodsOf(history: readonly HistoryEvent[]): readonly FaultPeriod[] {
+  const periods = new Map<number, FaultPeriod>();
+  for (const event of history) {
+    if (event.kind !== "fault") continue;
+    const { fault, number, on, phase, at } = event;
+    const known = periods.get(number);
+    if (phase === "end" && known !== undefined) periods.set(number, { ...known, to: at });
+    else periods.set(number, { fault, number, on, from: at, to: phase === "end" ? at : Number.POSITIVE_INFINITY });
+  }
+  return [...periods.values()].toSorted((one, other) => one.from - other.from);
+}
+
+export function stallsOf(history: readonly HistoryEvent[]): readonly FaultPeriod[] {
+  return faultPeriodsOf(history).filter(({ fault }) => stalls.has(fault));
+}
+
+/**
+ * What was acknowledged in such a period may be gone, and what was finished in it may come again: a replica took over that had not
+ * heard of it (G4, G5 and G7 assume that PostgreSQL keeps its acknowledged commits).
+ */
+export function lostPeriodsOf(history: readonly HistoryEvent[]): readonly Period[] {
+  const ends = new Map(faultPeriodsOf(history).map(({ number, to }) => [number, to]));
+  return history.flatMap((event) =>
+    event.kind === "fault" && event.lostFrom !== undefined
+      ? [{ from: event.lostFrom, to: ends.get(event.number) ?? Number.POSITIVE_INFINITY }]
+      : [],
+  );
+}
+
+export function meets(periods: readonly Period[], { from, to }: Period): boolean {
+  return periods.some((period) => period.from <= to && period.to >= from);
+}
+
+export function isWithin(periods: readonly Period[], at: number): boolean {
+  return meets(periods, { from: at, to: at });
+}
+
+/** "a" of the process "a-2", which is the second in its place. */
+export function placeOf(process: string): string {
+  return process.replace(/-\d+$/, "");
+}

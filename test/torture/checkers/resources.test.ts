@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { type AnyTold, foundBy } from "./made-history.js";
+import { resources } from "./resources.js";
+
+const found = (...told: readonly AnyTold[]) => foundBy(resources, ...told);
+const baseline: AnyTold = { kind: "resources", descriptors: 30, sessions: 5, heapBytes: 40e6, rssBytes: 120e6 };
+
+describe("resources", () => {
+  it("are back where they were, or nearly", () => {
+    expect(found(baseline, { ...baseline, when: "after", descriptors: 34, heapBytes: 60e6 })).toBe("");
+  });
+
+  it("are not given back", () => {
+    const after = { ...baseline, when: "after" } as const;
+    expect(found(baseline, { ...after, descriptors: 60 })).toContain("a-1 has 60 descriptors in the end, and had 30");
+    expect(found(baseline, { ...after, sessions: 15 })).toContain("15 sessions");
+    expect(found(baseline, { ...after, heapBytes: 400e6 })).toContain("heapBytes");
+    expect(found(baseline, { ...after, rssBytes: 900e6 })).toContain("rssBytes");
+  });
+
+  it("of a process that took another's place are compared with those of the others", () => {
+    expect(found(baseline, { kind: "resources", when: "after", of: "a-2", descriptors: 60 })).toContain("a-2 has 60");
+    expect(found(baseline, { kind: "resources", when: "after", of: "a-2", descriptors: 31 })).toBe("");
+  });
+});

@@ -1,0 +1,55 @@
+import type { Checker, Violation } from "../checker.js";
+import type { StreamEvent } from "../history.js";
+import { groupBy } from "./groups.js";
+import { isWithin, lostPeriodsOf, meets, type Period } from "./periods.js";
+
+const name = "streams";
+
+/** Whoever reads a stream of events comes back with the last id it has seen, to any node. */
+export const streams: Checker = {
+  name,
+  promise: "A reader that comes back with its last id misses no event and sees none twice (G7).",
+  check(history) {
+    const events = history.filter((event) => event.kind === "stream");
+    const lost = lostPeriodsOf(history);
+    return [...groupBy(events, ({ stream }) => stream).values()].flatMap((own) => {
+      const stored = own.filter(({ reader }) => reader === "store").map(({ id }) => id);
+      const readers = groupBy(
+        own.filter(({ reader }) => reader !== "store"),
+        ({ reader }) => reader,
+      );
+      return [...readers.values()].flatMap((heard) => gaps(heard, stored, lost));
+    });
+  },
+};
+
+/**
+ * The store has all of them, in their order. A reader heard a part of that without a gap, up to the end. Of a database that is gone it
+ * may have heard what nobody has any more; then it was told to begin anew.
+ */
+function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: readonly Period[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const places = new Map(stored.map((id, index) => [id, index]));
+  const seen = new Set<string>();
+  let last: StreamEvent | undefined;
+  let place: number | null = null;
+  const say = ({ stream, reader, at }: StreamEvent, why: string) =>
+    found.push({ checker: name, at, text: `${stream}, ${reader}: ${why}` });
+  for (const event of heard) {
+    const mayBeLost = isWithin(lost, event.at) || (last !== undefined && meets(lost, { from: last.at, to: event.at }));
+    const here = places.get(event.id);
+    if (mayBeLost) place = null;
+    else if (seen.has(event.id)) say(event, `${event.id} came again, after ${last?.id}`);
+    else if (here === undefined) say(event, `${event.id} is not in the store`);
+    else if (place !== null && here < place) say(event, `${event.id} came after ${last?.id}`);
+    else if (place !== null && here > place + 1) say(event, `${event.id} came right after ${last?.id}`);
+    if (here !== undefined) place = here;
+    seen.add(event.id);
+    last = event;
+  }
+  const end = stored.at(-1);
+  if (last !== undefined && end !== undefined && place !== stored.length - 1) {
+    say(last, `it ended at ${last.id}, and ${end} is there`);
+  }
+  return found;
+}
