@@ -8,8 +8,8 @@ export default defineConfig({
     // Most tests wait for processes and leases more than they compute.
     maxWorkers: "100%",
     globalSetup: ["test/support/global-setup.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // A condition that comes true is waited for as long as a busy machine may take; the test's own limit is above it.
     expect: { poll: { timeout: 15_000 } },
   },

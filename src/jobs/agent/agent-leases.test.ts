@@ -4,10 +4,13 @@ import type { JobLedger, LedgerJob } from "../../../test/support/job-ledger.js";
 import { type Fault, StandInLeader } from "../../../test/support/stand-in-leader.js";
 import type { OperationContext } from "./operation.js";
 
+/** Long enough for a renewal by a machine that has other things to do. */
+const shortTtlMs = 1_200;
+
 describe("the leases of an agent", () => {
   it("are renewed while a job runs, and carry its progress", async () => {
     await using leader = await StandInLeader.start();
-    leader.ledger.ttlMs = 300;
+    leader.ledger.ttlMs = shortTtlMs;
     const { begun, operation } = gatedOperation();
     const job = leader.ledger.submit("wait");
     await using _agent = startAgent(leader, { operations: { wait: operation } });
@@ -31,7 +34,7 @@ describe("the leases of an agent", () => {
     ],
   ])("tell that a job %s: it is aborted, and nothing is reported", async (_what, takeAway) => {
     await using leader = await StandInLeader.start();
-    leader.ledger.ttlMs = 150;
+    leader.ledger.ttlMs = shortTtlMs;
     const { begun, operation } = gatedOperation();
     const job = leader.ledger.submit("wait");
     await using started = startAgent(leader, { operations: { wait: operation } });
@@ -46,13 +49,15 @@ describe("the leases of an agent", () => {
 
   it("that cannot be renewed run out: the job is aborted, and its late result is not reported", async () => {
     await using leader = await StandInLeader.start();
-    leader.ledger.ttlMs = 100;
+    leader.ledger.ttlMs = shortTtlMs;
     const { begun, operation } = gatedOperation({ heeds: false });
-    leader.ledger.submit("wait");
+    const job = leader.ledger.submit("wait");
     await using started = startAgent(leader, { operations: { wait: operation } });
     await until(() => begun.length === 1);
     leader.fault = () => ({ kind: "refuse", status: 503, error: "DATABASE_AWAY" });
     await until(() => begun[0]?.context.signal.aborted === true);
+    // Else it would be handed out again, at once.
+    leader.ledger.cancel(job);
     leader.fault = () => null;
     begun[0]?.end();
     await until(() => started.agent.counts.running === 0);
@@ -62,7 +67,7 @@ describe("the leases of an agent", () => {
 
   it("are kept when the leader only dislikes what was told with them", async () => {
     await using leader = await StandInLeader.start();
-    leader.ledger.ttlMs = 150;
+    leader.ledger.ttlMs = shortTtlMs;
     const { begun, operation } = gatedOperation();
     const job = leader.ledger.submit("wait");
     leader.fault = (path, { body }) =>
