@@ -1,34 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { clusterNode, expectNoOverlap, heirOf, leaseOf, quick } from "../support/election.js";
+import { startFakeClock } from "../support/faketime.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
-
-/** A wall clock that a test can step while a process runs; its monotonic clock stays true. */
-async function startClock() {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-clock-"));
-  const file = join(folder, "offset");
-  await writeFile(file, "+0");
-  const preload = execFileSync("faketime", ["-f", "+0", "env"], { encoding: "utf8" })
-    .split("\n")
-    .find((line) => line.startsWith("LD_PRELOAD="));
-  return {
-    env: {
-      LD_PRELOAD: preload?.slice("LD_PRELOAD=".length) ?? "",
-      FAKETIME_TIMESTAMP_FILE: file,
-      FAKETIME_NO_CACHE: "1",
-      FAKETIME_DONT_FAKE_MONOTONIC: "1",
-      DONT_FAKE_MONOTONIC: "1",
-    },
-    step: (seconds: string) => writeFile(file, seconds),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
-  };
-}
 
 /** Resolves when the leader has renewed so many times more. */
 async function renewals(url: string, count: number): Promise<void> {
@@ -46,7 +22,7 @@ for (const [direction, offset] of [
     .skipIf(isMissing("faketime"))
     .concurrent(`a leader whose clock jumps an hour ${direction} leads on, its gate open all the while`, async () => {
       await using database = await createTestDatabase();
-      await using clock = await startClock();
+      await using clock = await startFakeClock();
       await using first = await NodeProcess.start({
         settings: clusterNode(database.url, "first", quick),
         env: clock.env,
@@ -73,7 +49,7 @@ for (const [direction, offset] of [
     .skipIf(isMissing("faketime"))
     .concurrent(`a standby whose clock jumps an hour ${direction} takes nothing before its time`, async () => {
       await using database = await createTestDatabase();
-      await using clock = await startClock();
+      await using clock = await startFakeClock();
       await using first = await NodeProcess.start({ settings: clusterNode(database.url, "first", quick) });
       const { epoch = 0n } = await first.said("elected");
       await using second = await NodeProcess.start({

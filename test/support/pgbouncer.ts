@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,10 +11,20 @@ import { administratorEnv } from "./programs.js";
 export interface PgBouncer extends AsyncDisposable {
   /** The same database by way of the pooler. */
   through(url: string): string;
+  /** All connections through it break, and it is there again, at the same address, when this resolves. */
+  restart(): Promise<void>;
 }
 
-/** A PgBouncer in transaction mode before the server of this URL. */
-export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
+/** Where the pooler listens, and what a command must look like to be run there. */
+export interface PoolerPlace {
+  readonly address: string;
+  enter(command: readonly string[]): readonly string[];
+}
+
+const here: PoolerPlace = { address: "127.0.0.1", enter: (command) => command };
+
+/** A PgBouncer in transaction mode before the server of this URL. It ends with this process. */
+export async function startPgBouncer(serverUrl: string, place: PoolerPlace = here): Promise<PgBouncer> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-pgbouncer-"));
   const { hostname, port, username, password } = new URL(serverUrl);
   const ownPort = await pickFreePort();
@@ -22,7 +32,7 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
     "[databases]",
     `* = host=${hostname} port=${port}`,
     "[pgbouncer]",
-    "listen_addr = 127.0.0.1",
+    `listen_addr = ${place.address}`,
     `listen_port = ${ownPort}`,
     "unix_socket_dir =",
     "pool_mode = transaction",
@@ -36,22 +46,24 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
   await writeFile(join(folder, "pgbouncer.ini"), lines.join("\n"));
   await writeFile(join(folder, "users.txt"), `"${username}" "${decodeURIComponent(password)}"\n`);
   await chmod(folder, 0o755);
-  // It refuses to run as root.
-  const asNobody = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
-  const child = spawn("pgbouncer", ["-q", ...asNobody, join(folder, "pgbouncer.ini")], {
-    env: administratorEnv,
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const exited = once(child, "exit");
+  const config = join(folder, "pgbouncer.ini");
+  let running = spawnPooler(place, config);
   const through = (url: string) => {
     const changed = new URL(url);
-    changed.host = `127.0.0.1:${ownPort}`;
+    changed.host = `${place.address}:${ownPort}`;
     return changed.href;
   };
+  const end = async () => {
+    running.child.kill("SIGKILL");
+    await running.exited;
+  };
   const stop = async () => {
-    child.kill("SIGKILL");
-    await exited;
+    await end();
     await rm(folder, { recursive: true, force: true });
+  };
+  const restart = async () => {
+    await end();
+    running = spawnPooler(place, config);
   };
   const answers = await waitUntil(
     () =>
@@ -65,5 +77,14 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
     await stop();
     throw new Error("PgBouncer does not answer");
   }
-  return { through, [Symbol.asyncDispose]: stop };
+  return { through, restart, [Symbol.asyncDispose]: stop };
+}
+
+function spawnPooler(place: PoolerPlace, config: string): { child: ChildProcess; exited: Promise<unknown> } {
+  // It refuses to run as root.
+  const asNobody = process.getuid?.() === 0 ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+  const ending = ["setpriv", ...asNobody, "--pdeathsig", "KILL", "--"];
+  const [program = "", ...args] = place.enter([...ending, "pgbouncer", "-q", config]);
+  const child = spawn(program, args, { env: administratorEnv, stdio: ["ignore", "ignore", "inherit"] });
+  return { child, exited: once(child, "exit") };
 }

@@ -1,0 +1,33 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A wall clock that can be stepped while a process runs; its monotonic clock stays true. */
+export interface FakeClock extends AsyncDisposable {
+  /** For the process that shall live by it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** "+3600": an hour ahead of the true time from now on. */
+  step(seconds: string): Promise<void>;
+}
+
+/** How soon a step is seen: at the very next look, for which each look reads a file, or within a second. */
+export async function startFakeClock(seen: "at once" | "within a second" = "at once"): Promise<FakeClock> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-clock-"));
+  const file = join(folder, "offset");
+  await writeFile(file, "+0");
+  const preload = execFileSync("faketime", ["-f", "+0", "env"], { encoding: "utf8" })
+    .split("\n")
+    .find((line) => line.startsWith("LD_PRELOAD="));
+  return {
+    env: {
+      LD_PRELOAD: preload?.slice("LD_PRELOAD=".length) ?? "",
+      FAKETIME_TIMESTAMP_FILE: file,
+      ...(seen === "at once" ? { FAKETIME_NO_CACHE: "1" } : { FAKETIME_CACHE_DURATION: "1" }),
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      DONT_FAKE_MONOTONIC: "1",
+    },
+    step: (seconds) => writeFile(file, seconds),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
