@@ -7,7 +7,7 @@ import { openDatabase } from "./database-setup.js";
 import type { HistoryEvent } from "./history.js";
 import { openLoopback } from "./loopback.js";
 import { openNamespaces } from "./namespaces.js";
-import type { Network } from "./network.js";
+import type { Network, Peer } from "./network.js";
 import type { NodeTask } from "./node-order.js";
 import type { DatabasePath } from "./node-settings.js";
 import { Seat } from "./seat.js";
@@ -117,15 +117,19 @@ function seatOf(name: string, parts: Parts, { dist, folder, log }: ClusterOption
   const direct = { address: network.shared, port: database.port };
   const directUrl = database.appUrl(direct.address);
   const tls = "disable";
-  const ways: Readonly<Record<string, { readonly path: DatabasePath; readonly way: typeof direct }>> = {
-    b: { path: { url: pooler.through(directUrl), electionUrl: directUrl, tls }, way: direct },
-    c: { path: { url: database.appUrl(proxy.address, proxy.port), tls }, way: proxy },
+  const pooled = new URL(pooler.through(directUrl));
+  const byPlace: Readonly<Record<string, { readonly path: DatabasePath; readonly ways: readonly Peer[] }>> = {
+    b: {
+      path: { url: pooled.href, electionUrl: directUrl, tls },
+      ways: [direct, { address: pooled.hostname, port: Number(pooled.port) }],
+    },
+    c: { path: { url: database.appUrl(proxy.address, proxy.port), tls }, ways: [proxy] },
   };
-  const { path, way } = ways[name] ?? { path: { url: directUrl, tls }, way: direct };
+  const { path, ways } = byPlace[name] ?? { path: { url: directUrl, tls }, ways: [direct] };
   const nodeFolder = join(folder, "nodes");
   mkdirSync(nodeFolder, { recursive: true });
   const env = name === "b" ? clock.env : {};
-  return new Seat({ name, host: network.addHost(name), path, way, env, dist, folder: nodeFolder, log });
+  return new Seat({ name, host: network.addHost(name), path, ways, env, dist, folder: nodeFolder, log });
 }
 
 /** One part that cannot be ended must not keep the others from it. */

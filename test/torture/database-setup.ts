@@ -11,7 +11,7 @@ const run = promisify(execFile);
  */
 export async function openDatabase(url: string, dist: string): Promise<string> {
   const program = join(dist, "cli", "main.js");
-  const env = serveEnvironment({ "store.url": url });
+  const env = serveEnvironment({ "store.url": url, "store.tls": "disable" });
   await run(process.execPath, [program, "migrate"], { env });
   const wish = ["token", "create", "--direct", "--name", "torture", "--role", "admin"];
   const { stdout } = await run(process.execPath, [program, ...wish], { env });

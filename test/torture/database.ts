@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { withClient } from "../support/postgres.js";
 import { copyOnline } from "../support/replica.js";
+import { monotonicMs } from "./clock.js";
 import { DatabaseServer } from "./database-server.js";
-import { monotonicMs } from "./monotonic.js";
 import type { Host, Network } from "./network.js";
 
 const deadlineMs = 30_000;

@@ -1,20 +1,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { within } from "../../src/lifecycle/within.js";
+import { monotonicMs } from "./clock.js";
 import type { HistoryEvent } from "./history.js";
-import { monotonicMs } from "./monotonic.js";
 import type { Host, Peer } from "./network.js";
 import type { NodeTask } from "./node-order.js";
-import { NodeProcess } from "./node-process.js";
 import { type DatabasePath, nodeSettings, serviceOf } from "./node-settings.js";
 import { type Place, placeAt } from "./place.js";
+import { PlaceProcess } from "./place-process.js";
 
 export interface SeatOptions {
   readonly name: string;
   readonly host: Host;
   readonly path: DatabasePath;
-  /** What it reaches the database at first hand. */
-  readonly way: Peer;
+  /** What its connections to the database go to, at first hand. */
+  readonly ways: readonly Peer[];
   readonly env: Readonly<Record<string, string>>;
   readonly dist: string;
   readonly folder: string;
@@ -22,18 +23,19 @@ export interface SeatOptions {
 }
 
 const pauseBetweenStartsMs = 250;
+const patienceMs = 500;
 const graceMs = 20_000;
 
 /** A place with a node in it. A process that ends is followed by another, under a name of its own. */
 export class Seat implements AsyncDisposable {
   readonly place: Place;
   readonly host: Host;
-  readonly way: Peer;
+  readonly ways: readonly Peer[];
   readonly hasFakeClock: boolean;
   /** Processes that ended by themselves after they had joined: nothing that a fault does may bring that about. */
   readonly collapses: string[] = [];
   private readonly options: SeatOptions;
-  private current: NodeProcess | null = null;
+  private current: PlaceProcess | null = null;
   private reviving: Promise<void> | null = null;
   private task: Partial<NodeTask> = {};
   private made = 0;
@@ -43,7 +45,7 @@ export class Seat implements AsyncDisposable {
     this.options = options;
     this.place = placeAt(options.name, options.host.address);
     this.host = options.host;
-    this.way = options.way;
+    this.ways = options.ways;
     this.hasFakeClock = "LD_PRELOAD" in options.env;
   }
 
@@ -54,27 +56,19 @@ export class Seat implements AsyncDisposable {
   }
 
   /** The node that is there now. Between an end and a new beginning it is the one that has ended. */
-  get process(): NodeProcess {
+  get process(): PlaceProcess {
     if (this.current === null) throw new Error(`Nothing was started in ${this.place.name} yet.`);
     return this.current;
   }
 
   get name(): string {
-    return this.process.order.name;
-  }
-
-  /** Whether a SIGSTOP has taken hold of it. */
-  get isStopped(): boolean {
-    try {
-      return /\) T /.test(readFileSync(`/proc/${this.process.pid}/stat`, "utf8"));
-    } catch {
-      return false;
-    }
+    return this.process.name;
   }
 
   async leads(): Promise<readonly string[]> {
-    const answer = await Promise.race([this.process.ask({ command: "leads" }), pause(500).then(() => null)]);
-    return answer?.kind === "done" ? (answer.value as readonly string[]) : [];
+    const nothing = (): readonly string[] => [];
+    const asked = this.process.ask<readonly string[]>({ command: "leads" }).catch(nothing);
+    return await within(patienceMs, asked, nothing);
   }
 
   /** Starts processes here until one has joined: while the database is away, none can. */
@@ -89,9 +83,8 @@ export class Seat implements AsyncDisposable {
   async close(): Promise<void> {
     this.isClosed = true;
     if (this.current === null) return;
-    const left = this.current.ask({ command: "close" });
-    await Promise.race([left, pause(graceMs)]);
-    await Promise.race([this.current.ended, pause(graceMs)]);
+    await within(graceMs, this.current.ask({ command: "close" })).catch(() => undefined);
+    await within(graceMs, this.current.exited, () => undefined);
     await this[Symbol.asyncDispose]();
   }
 
@@ -103,21 +96,21 @@ export class Seat implements AsyncDisposable {
   private async startUntilJoined(): Promise<void> {
     while (!this.isClosed) {
       const node = this.spawn();
-      const outcome = await node.started();
-      if (outcome === "started") {
-        this.watch(node);
-        return;
-      }
+      const joined = await node.started.then(
+        () => true,
+        () => false,
+      );
+      if (joined) return this.watch(node);
       await node[Symbol.asyncDispose]();
       await pause(pauseBetweenStartsMs);
     }
   }
 
-  private spawn(): NodeProcess {
+  private spawn(): PlaceProcess {
     this.made += 1;
     const name = `${this.place.name}-${this.made}`;
     const { path, host, env, dist, folder, log } = this.options;
-    const node = new NodeProcess(
+    const node = new PlaceProcess(
       {
         name,
         place: this.place.name,
@@ -128,25 +121,28 @@ export class Seat implements AsyncDisposable {
         service: serviceOf(this.place),
         task: this.task,
       },
-      { prefix: host.enter([]), env },
+      (command) => host.enter(command),
+      env,
     );
     this.current = node;
     const { pid } = node;
     log({ by: name, at: monotonicMs(), kind: "process", what: "started", pid });
-    node.once("exit", (how) => log({ by: name, at: monotonicMs(), kind: "process", what: "ended", pid, how }));
+    void node.exited.then(({ code, signal }) => {
+      log({ by: name, at: monotonicMs(), kind: "process", what: "ended", pid, how: signal ?? String(code) });
+    });
     return node;
   }
 
   /** Signals come from faults, which see to what follows. An exit comes from within. */
-  private watch(node: NodeProcess): void {
-    node.once("exit", (how) => {
-      if (this.isClosed || this.current !== node || how.startsWith("SIG")) return;
-      this.collapses.push(`${node.order.name} ended by itself (${how}): ${this.lastWords(node)}`);
-      this.revive().catch(() => undefined);
+  private watch(node: PlaceProcess): void {
+    void node.exited.then(({ code, signal }) => {
+      if (this.isClosed || this.current !== node || signal !== null) return;
+      this.collapses.push(`${node.name} ended by itself (${code}): ${lastWords(node)}`);
+      void this.revive();
     });
   }
+}
 
-  private lastWords({ order }: NodeProcess): string {
-    return readFileSync(order.logPath, "utf8").trimEnd().split("\n").at(-1) ?? "";
-  }
+function lastWords({ order }: PlaceProcess): string {
+  return readFileSync(order.logPath, "utf8").trimEnd().split("\n").at(-1) ?? "";
 }
