@@ -14,6 +14,7 @@ export const jobs: Checker = {
   check(history) {
     const lost = lostPeriodsOf(history);
     const rows = history.filter((event) => event.kind === "job");
+    const byId = new Map(rows.map((row) => [row.job, row]));
     const submits = history.filter((event) => event.kind === "submit");
     const tasks = history.filter((event) => event.kind === "task");
     // Without a look at the tables in the end there is nothing to compare with.
@@ -23,7 +24,7 @@ export const jobs: Checker = {
       ...leases(tasks, lost),
       ...[...groupBy(tasks, ({ job }) => job)].flatMap(([job, own]) =>
         results(
-          rows.find((row) => row.job === job),
+          byId.get(job),
           own.filter(({ what }) => what === "reported"),
           lost,
         ),
