@@ -22,6 +22,19 @@ export interface LoadOptions {
   readonly waysTo: (ward: string) => readonly (Address & { readonly place: number })[];
   /** How long an acknowledgement is waited for. */
   readonly ackTimeoutMs?: number;
+  /** Told of each message when it was acknowledged, refused, or given up. */
+  readonly onEnd?: (end: SendingEnd) => void;
+}
+
+/** What became of one message. */
+export interface SendingEnd {
+  readonly sender: string;
+  readonly controlId: string;
+  readonly number: number;
+  readonly tries: number;
+  readonly kind: "acknowledged" | "refused" | "given_up";
+  /** From its first sending on. */
+  readonly tookMs: number;
 }
 
 interface Acknowledged {
@@ -47,15 +60,17 @@ export class EngineLoad {
   connects = 0;
   private readonly waysTo: LoadOptions["waysTo"];
   private readonly ackTimeoutMs: number;
+  private readonly onEnd: (end: SendingEnd) => void;
   readonly senders: number;
   private readonly sending: Promise<unknown>;
   private rate: number;
   private stopping = false;
   private givenUp = false;
 
-  constructor({ senders, rate, waysTo, ackTimeoutMs = usualAckTimeoutMs }: LoadOptions) {
+  constructor({ senders, rate, waysTo, ackTimeoutMs = usualAckTimeoutMs, onEnd = () => undefined }: LoadOptions) {
     this.waysTo = waysTo;
     this.ackTimeoutMs = ackTimeoutMs;
+    this.onEnd = onEnd;
     this.senders = senders;
     this.rate = rate;
     this.sending = Promise.all(Array.from({ length: senders }, (_, index) => this.send(index)));
@@ -105,7 +120,10 @@ export class EngineLoad {
     const { controlId } = message;
     const entry = { controlId, inbound: ward, key: sender, goesTo: goesTo(message), sentAt: performance.now() };
     this.sent.set(controlId, { ...entry, ackedAt: null });
-    for (let tries = 1; !this.givenUp; tries += 1) {
+    let tries = 1;
+    const ended = (kind: SendingEnd["kind"]): void =>
+      this.onEnd({ sender, controlId, number, tries, kind, tookMs: performance.now() - entry.sentAt });
+    for (; !this.givenUp; tries += 1) {
       const code = await line.ask(textOf(message), () => {
         if (tries > 1) this.resends += 1;
       });
@@ -113,15 +131,18 @@ export class EngineLoad {
       if (code === `AA ${controlId}`) {
         this.sent.set(controlId, { ...entry, ackedAt: at });
         this.acknowledgements.push({ at, tookMs: at - entry.sentAt, place: line.place });
+        ended("acknowledged");
         return;
       }
       if (code?.startsWith("AR")) {
         this.refused.push(`${controlId}: ${code}`);
+        ended("refused");
         return;
       }
       line.hangUp();
       await pause(reconnectMs);
     }
+    ended("given_up");
   }
 
   /** In steps, since the load may stop meanwhile. */

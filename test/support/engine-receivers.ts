@@ -38,6 +38,11 @@ export class EngineReceivers implements AsyncDisposable {
     return new Map(own);
   }
 
+  /** Called with each message that comes from now on. */
+  onArrived(told: (message: ArrivedMessage) => void): void {
+    this.events.on("arrived", told);
+  }
+
   /** The first that comes from elsewhere than this place after this moment: whoever writes it leads. */
   async firstFromElsewhere(place: number, since: number, patienceMs: number): Promise<ArrivedMessage> {
     const isIt = ({ link, at }: ArrivedMessage): boolean => link.place !== place && at > since;

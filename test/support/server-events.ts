@@ -31,15 +31,28 @@ export class ServerEvents implements AsyncDisposable {
       lastEventId,
       token,
       path = "/v1/events",
-    }: { readonly after?: string; readonly lastEventId?: string; readonly token?: string; readonly path?: string } = {},
+      openWithinMs,
+    }: {
+      readonly after?: string;
+      readonly lastEventId?: string;
+      readonly token?: string;
+      readonly path?: string;
+      /** Rejects where the node has not begun to answer by then; else it may take as long as it takes. */
+      readonly openWithinMs?: number;
+    } = {},
   ): Promise<ServerEvents> {
     const gone = new AbortController();
+    const late = openWithinMs === undefined ? undefined : setTimeout(() => gone.abort(), openWithinMs);
     const headers = {
       ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     };
     const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
-    return new ServerEvents(await fetch(`${url}${path}${query}`, { headers, signal: gone.signal }), gone);
+    try {
+      return new ServerEvents(await fetch(`${url}${path}${query}`, { headers, signal: gone.signal }), gone);
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   private readonly waiting: (() => void)[] = [];

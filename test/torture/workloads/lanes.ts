@@ -1,7 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { NodeTask } from "../node-order.js";
 import type { Scene, Workload } from "../workload.js";
 import { LeaderClient } from "./leader-client.js";
+import { rest } from "./pace.js";
 import { atDatabase, untilNoneLeft } from "./until-settled.js";
 
 const queue = "orders";
@@ -78,8 +78,4 @@ async function enqueue(scene: Scene, client: LeaderClient, lane: string, numbers
     if (outcome === "done") return;
     await rest(restMs, signal);
   }
-}
-
-async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,5 +1,5 @@
+import { monotonicMs } from "../clock.js";
 import type { Outcome } from "../history.js";
-import { monotonicMs } from "../monotonic.js";
 import type { Place } from "../place.js";
 import type { Scene } from "../workload.js";
 

@@ -1,6 +1,7 @@
-import { monotonicMs } from "../monotonic.js";
+import { monotonicMs } from "../clock.js";
 import type { NodeTask } from "../node-order.js";
 import type { Scene, Workload } from "../workload.js";
+import { untilAborted } from "./pace.js";
 import { Sinks } from "./sinks.js";
 import { atDatabase } from "./until-settled.js";
 
@@ -50,10 +51,7 @@ export class Register implements Workload {
   }
 
   async run({ signal }: Scene): Promise<void> {
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
   }
 
   /** From here on every write is refused, so that the witness is whole when it is read. */

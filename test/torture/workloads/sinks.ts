@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { monotonicMs } from "../clock.js";
 import type { EffectEvent, HistoryEvent } from "../history.js";
-import { monotonicMs } from "../monotonic.js";
 
 type Sink = EffectEvent["sink"];
 const sinks: readonly Sink[] = ["checking", "trusting"];
