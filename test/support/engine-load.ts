@@ -31,6 +31,7 @@ export interface SendingEnd {
   readonly sender: string;
   readonly controlId: string;
   readonly number: number;
+  readonly goesTo: readonly string[];
   readonly tries: number;
   readonly kind: "acknowledged" | "refused" | "given_up";
   /** From its first sending on. */
@@ -122,7 +123,15 @@ export class EngineLoad {
     this.sent.set(controlId, { ...entry, ackedAt: null });
     let tries = 1;
     const ended = (kind: SendingEnd["kind"]): void =>
-      this.onEnd({ sender, controlId, number, tries, kind, tookMs: performance.now() - entry.sentAt });
+      this.onEnd({
+        sender,
+        controlId,
+        number,
+        goesTo: entry.goesTo,
+        tries,
+        kind,
+        tookMs: performance.now() - entry.sentAt,
+      });
     for (; !this.givenUp; tries += 1) {
       const code = await line.ask(textOf(message), () => {
         if (tries > 1) this.resends += 1;

@@ -203,6 +203,7 @@ export interface TickEvent extends Written {
   readonly job: string | null;
 }
 
+/** `goesTo`: the outbounds that it is meant for; all that its sender's messages came to, where it is left out. */
 export interface MllpSentEvent extends Act {
   readonly kind: "mllp_sent";
   readonly sender: string;
@@ -210,6 +211,7 @@ export interface MllpSentEvent extends Act {
   readonly number: number;
   readonly tries: number;
   readonly outcome: Outcome;
+  readonly goesTo?: readonly string[];
 }
 
 export interface MllpReceivedEvent extends Written {

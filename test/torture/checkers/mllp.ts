@@ -36,7 +36,8 @@ function missing(
   return sent
     .filter((message) => message.outcome === "done" && !meets(lost, message))
     .flatMap((message) => {
-      const own = bySender.get(message.sender)?.map(({ outbound }) => outbound) ?? everywhere;
+      const seenOf = () => bySender.get(message.sender)?.map(({ outbound }) => outbound) ?? everywhere;
+      const own = message.goesTo ?? seenOf();
       const wanted = own.length === 0 ? ["any outbound"] : [...new Set(own)];
       return wanted
         .filter((outbound) => !seen.has(`${outbound} ${message.controlId}`))

@@ -32,5 +32,15 @@ describe("a reader of a stream", () => {
     const failover = fault("database_failover", 100, 200, { lostFrom: 50 });
     const lost: AnyTold = { kind: "stream", id: "f-7", at: 60 };
     expect(found(...failover, lost, { kind: "stream", id: "g-2", at: 300 }, ...heard(3))).toBe("");
+    const before: AnyTold = { kind: "stream", id: "f-1", at: 10 };
+    const anew: AnyTold = { kind: "stream", id: "g-2", what: "reset", at: 300 };
+    expect(found(...failover, before, lost, anew, ...heard(3))).toBe("");
+  });
+
+  it("is told where it stands, which is no event, and has to begin anew only after a failover", () => {
+    const told = (what: "hello" | "reset", id: number): AnyTold => ({ kind: "stream", id: `g-${id}`, what });
+    expect(found(told("hello", 0), ...heard(1), told("hello", 1), ...heard(2, 3))).toBe("");
+    expect(found(told("hello", 1), ...heard(3))).toContain("g-3 came right after g-1");
+    expect(found(...heard(1), told("reset", 3))).toContain("it was told to begin anew after g-1");
   });
 });

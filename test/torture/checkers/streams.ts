@@ -23,13 +23,16 @@ export const streams: Checker = {
   },
 };
 
+/** The generation in front of it is that of the database by then: in the end all that is stored has that of the last one. */
+const numberOf = (id: string): string => id.slice(id.lastIndexOf("-") + 1);
+
 /**
  * The store has all of them, in their order. A reader heard a part of that without a gap, up to the end. Of a database that is gone it
  * may have heard what nobody has any more; then it was told to begin anew.
  */
 function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: readonly Period[]): readonly Violation[] {
   const found: Violation[] = [];
-  const places = new Map(stored.map((id, index) => [id, index]));
+  const places = new Map(stored.map((id, index) => [numberOf(id), index]));
   const seen = new Set<string>();
   let last: StreamEvent | undefined;
   let place: number | null = null;
@@ -37,7 +40,13 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
     found.push({ checker: name, at, text: `${stream}, ${reader}: ${why}` });
   for (const event of heard) {
     const mayBeLost = isWithin(lost, event.at) || (last !== undefined && meets(lost, { from: last.at, to: event.at }));
-    const here = places.get(event.id);
+    const here = places.get(numberOf(event.id));
+    if (event.what !== undefined) {
+      if (event.what === "reset" && !mayBeLost) say(event, `it was told to begin anew after ${last?.id}`);
+      if (event.what === "reset" || place === null) place = here ?? null;
+      last = event;
+      continue;
+    }
     if (mayBeLost) place = null;
     else if (seen.has(event.id)) say(event, `${event.id} came again, after ${last?.id}`);
     else if (here === undefined) say(event, `${event.id} is not in the store`);
