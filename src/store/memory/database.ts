@@ -9,9 +9,12 @@ import {
 } from "../../election/core/lease.js";
 import type { AcquireRequest, ReleaseRequest, SessionFacts } from "../../election/core/lease-rules.js";
 import type { AcquireReply, BeatAnswer, BeatOrder, BeatReply, WaitReply } from "../../election/core/messages.js";
-import type { DatabaseIdentity, Epoch, NodeId, Role, SessionRef } from "../../election/core/names.js";
+import type { DatabaseIdentity, Epoch, Role, SessionRef } from "../../election/core/names.js";
 import type { Transition } from "../contract.js";
 import { type LeaseRules, leaseRules } from "./lease-rules.js";
+import { LockWaiters } from "./lock-waiters.js";
+import { sessionRef, stillValid, wasOvertaken } from "./named-sessions.js";
+import { type TransitionDetail, transitionAfter } from "./transition.js";
 
 /** A transaction that has written something under a fence and not yet ended. */
 export interface FencedTransaction {
@@ -21,30 +24,10 @@ export interface FencedTransaction {
   asserted: boolean;
 }
 
-interface Waiter {
-  readonly role: Role;
-  readonly session: SessionRef;
-  readonly sighting: Sighting;
-  readonly granted: (reply: WaitReply) => void;
-}
-
 type LockName = "lock" | "heir";
 
 /** A session ends because its client is gone, or because an administrator ended it. */
 export type SessionEnd = "client" | "killed";
-
-const sessionPrefix = "session-";
-/** Sessions are numbered as they open. */
-const orderOf = (ref: SessionRef): number => Number(ref.slice(sessionPrefix.length));
-
-/**
- * A renewal that comes late, on a session that its process has given up since, must not name that session again: the row
- * would tell of a crash where there was a reconnect.
- */
-function wasOvertaken(lease: Lease, holder: Holder, sessions: NodeSessions): boolean {
-  if (lease.incarnation !== holder.incarnation || lease.lockSession === null || sessions.lock === null) return false;
-  return orderOf(sessions.lock) < orderOf(lease.lockSession);
-}
 
 /**
  * A database in memory: one lease row a role, sessions that own locks, and a clock that the caller owns. Every method is
@@ -60,8 +43,7 @@ export class MemoryDatabase {
   private readonly rules: LeaseRules;
   private readonly sessions = new Map<SessionRef, (cause: SessionEnd) => void>();
   private readonly locks = new Map<string, SessionRef>();
-  /** In the order in which they came: a deposed heir may still wait when the next one does. */
-  private readonly waiters = new Set<Waiter>();
+  private readonly waiters = new LockWaiters();
   private readonly fenced = new Set<FencedTransaction>();
   private sessionCount = 0;
 
@@ -77,7 +59,7 @@ export class MemoryDatabase {
   }
 
   openSession(onEnd: (cause: SessionEnd) => void = () => undefined): SessionRef {
-    const ref = `${sessionPrefix}${++this.sessionCount}` as SessionRef;
+    const ref = sessionRef(++this.sessionCount);
     this.sessions.set(ref, onEnd);
     return ref;
   }
@@ -93,7 +75,7 @@ export class MemoryDatabase {
     this.sessions.delete(ref);
     if (cause === "killed") this.kills += 1;
     onEnd(cause);
-    for (const waiter of this.waiters) if (waiter.session === ref) this.waiters.delete(waiter);
+    this.waiters.forget(ref);
     for (const [name, owner] of this.locks) if (owner === ref) this.locks.delete(name);
     for (const role of this.leases.keys()) this.grantWaiting(role);
   }
@@ -167,7 +149,7 @@ export class MemoryDatabase {
     prior: Sighting | null,
     granted: (reply: WaitReply) => void,
   ): { readonly kind: "waiting"; readonly sighting: Sighting } | { readonly kind: "unheld" } {
-    const sighting = this.look(role) ?? this.stillValid(role, prior);
+    const sighting = this.look(role) ?? stillValid(this.lease(role), prior);
     if (sighting === null) return { kind: "unheld" };
     this.waiters.add({ role, session, sighting, granted });
     this.grantWaiting(role);
@@ -175,9 +157,7 @@ export class MemoryDatabase {
   }
 
   endWait(session: SessionRef, role: Role): void {
-    for (const waiter of this.waiters) {
-      if (waiter.role === role && waiter.session === session) this.waiters.delete(waiter);
-    }
+    this.waiters.forget(session, role);
   }
 
   /** The holder as the database sees it: both sessions alive, and the lock held by the one that the row names. */
@@ -189,25 +169,8 @@ export class MemoryDatabase {
     return { epoch, lockSession, witnessSession, kills: this.kills, lockedAt: null };
   }
 
-  /** The leader may have crashed between two slices: then what was seen in the last one still counts. */
-  private stillValid(role: Role, prior: Sighting | null): Sighting | null {
-    const lease = this.lease(role);
-    const same =
-      prior !== null &&
-      prior.epoch === lease.epoch &&
-      prior.lockSession === lease.lockSession &&
-      prior.witnessSession === lease.witnessSession;
-    return same ? prior : null;
-  }
-
   private grantWaiting(role: Role): void {
-    for (const waiter of this.waiters) {
-      if (waiter.role !== role) continue;
-      if (!this.tryLock(waiter.session, role, "lock")) return;
-      this.waiters.delete(waiter);
-      waiter.granted({ kind: "locked", sighting: { ...waiter.sighting, lockedAt: this.now() } });
-      return;
-    }
+    this.waiters.grant(role, this.now, (session) => this.tryLock(session, role, "lock"));
   }
 
   acquire(session: SessionRef, role: Role, request: AcquireRequest): AcquireReply {
@@ -318,24 +281,9 @@ export class MemoryDatabase {
     return [...this.leases.keys()].map((role) => this.view(role));
   }
 
-  private record(
-    role: Role,
-    event: Transition["event"],
-    reason: string,
-    detail: { readonly previous: NodeId | null; readonly gapMs: number | null },
-  ): void {
-    const { epoch, holder } = this.lease(role);
-    const nodeId = event === "elected" ? holder : detail.previous;
-    this.history.push({
-      id: `${Number(this.history.at(-1)?.id ?? 0) + 1}`,
-      role,
-      epoch,
-      event,
-      reason,
-      nodeId,
-      previousNodeId: detail.previous,
-      gapMs: detail.gapMs,
-      at: this.now(),
-    });
+  private record(role: Role, event: Transition["event"], reason: string, detail: TransitionDetail): void {
+    this.history.push(
+      transitionAfter(this.history.at(-1), this.lease(role), { event, reason, at: this.now(), ...detail }),
+    );
   }
 }
