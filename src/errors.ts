@@ -143,6 +143,16 @@ export class DrainingError extends HoldfastError {
   }
 }
 
+/** Whether this is the failure of that code. */
+export function isFailure(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code;
+}
+
+/** What was thrown, in words: anything can be. */
+export function errorText(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** States what must be true. A failure is a defect of Holdfast, never of its input. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new HoldfastError("BROKEN_INVARIANT", `Broken invariant: ${message}`);

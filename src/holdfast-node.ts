@@ -5,11 +5,8 @@ import { Access } from "./access/access.js";
 import { AlertRoom } from "./alerts/alert-room.js";
 import type { Config } from "./config/config.js";
 import type { Clock } from "./election/clock.js";
-import type { ElectorState } from "./election/core/elector-state.js";
 import { parseRole } from "./election/core/names.js";
-import { Elector } from "./election/elector.js";
-import { electorSettingsOf } from "./election/elector-settings.js";
-import { pathWarnings } from "./election/path-warnings.js";
+import type { Elector } from "./election/elector.js";
 import type { RoleHandle } from "./election/role.js";
 import { RoleBook } from "./election/role-book.js";
 import { EngineRoom } from "./engine/engine-room.js";
@@ -27,11 +24,11 @@ import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
 import { leaderOf, type Posture, postureOf, type Readiness, readinessOf } from "./membership/posture.js";
+import { electorOf } from "./node-elector.js";
 import type { NodeEvents } from "./node-events.js";
-import { lastingFailures, type NodeParts, startPatience } from "./node-parts.js";
+import { type NodeParts, startPatience } from "./node-parts.js";
 import { queueDefaultsOf } from "./queue/queue-defaults.js";
 import { Queues } from "./queue/queues.js";
-import type { LockSession } from "./store/contract.js";
 import type { QueueBook } from "./store/queue-contract.js";
 import { ClusterMetrics } from "./telemetry/cluster-metrics.js";
 import { clusterText } from "./telemetry/cluster-text.js";
@@ -118,7 +115,13 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       begun: () => this.emit("draining"),
       giveUpRoles: (withinMs) => this.elector.standDown(withinMs),
     });
-    this.elector = this.createElector();
+    this.elector = electorOf(parts, {
+      roles: this.roles,
+      observer: this.observer,
+      signals: this.signals,
+      leadershipChanged: () => this.membership.leadershipChanged(),
+      fatal: (error) => this.fatal(error),
+    });
   }
 
   static async start<Tx>(parts: NodeParts<Tx>, signal?: AbortSignal): Promise<HoldfastNode<Tx>> {
@@ -166,43 +169,6 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       accessChanged: (version) => {
         if (!this.access.isBehind(version)) return;
         this.access.refresh().catch((error: unknown) => this.trouble("cannot read the tokens", error));
-      },
-    });
-  }
-
-  private createElector(): Elector {
-    const { config, store, clock, random, report } = this.parts;
-    const { observer } = this;
-    return new Elector({
-      sessions: store,
-      settings: electorSettingsOf(config, report),
-      contending: config.cluster.leaderElection.enabled,
-      clock,
-      random,
-      events: {
-        elected: (effect) => {
-          this.roles.get(effect.role)?.onElected(effect);
-          this.membership.leadershipChanged();
-        },
-        draining: (effect) => this.roles.get(effect.role)?.onDraining(effect),
-        ended: (effect) => {
-          this.roles.get(effect.role)?.onEnded(effect);
-          this.membership.leadershipChanged();
-        },
-        changed: (effect) => this.roles.get(effect.role)?.onChanged(effect.view),
-        evidenceRefused: (effect) => observer.evidenceRefused(effect.role, effect.reason),
-        stepped: (state) => this.onStepped(state),
-        linkOpened: (link, session) => {
-          if (link.kind === "lock") this.onLockOpened(session as LockSession);
-        },
-        linkFailed: (link, error) => this.onFailure(() => observer.linkFailed(link, error), error),
-        beaten: (durationMs) => {
-          observer.beaten(durationMs);
-          this.signals.emit("beaten");
-        },
-        requestFailed: (what, error) => this.onFailure(() => observer.trouble(`a ${what} failed`, error), error),
-        acquireReplied: (role, reply, durationMs) => observer.acquireReplied(role, reply, durationMs),
-        reaped: (reaped) => observer.reaped(reaped),
       },
     });
   }
@@ -316,26 +282,6 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
       this.log.warn({ err: error, node_id: this.id }, "could not say goodbye to the database");
     }
     await this.elector.stop();
-  }
-
-  private onStepped(state: ElectorState): void {
-    this.roles.onStepped(state);
-    this.observer.stepped(state);
-  }
-
-  private onLockOpened(session: LockSession): void {
-    const { config, log } = this.parts;
-    const { refusal, warnings } = pathWarnings(session, config.insistsOnEvidence);
-    if (refusal !== null) this.fatal(refusal);
-    for (const warning of warnings) log.warn({ node_id: this.id }, warning);
-  }
-
-  /** Some failures no retry mends: another process has this node's place. */
-  private onFailure(tell: () => void, error: unknown): void {
-    tell();
-    if (!(error instanceof HoldfastError)) return;
-    if (error.code === "UNKNOWN_ROLE") this.roles.ensureAll();
-    if (lastingFailures.has(error.code)) this.fatal(error);
   }
 
   private fatal(error: HoldfastError): void {

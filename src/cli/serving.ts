@@ -4,7 +4,7 @@ import type { Config } from "../config/config.js";
 import { publicUrlOf } from "../config/serving.js";
 import { loadGraph } from "../engine/create-engine.js";
 import type { Engine } from "../engine/engine.js";
-import { HoldfastError } from "../errors.js";
+import { errorText, HoldfastError } from "../errors.js";
 import type { HoldfastNode } from "../holdfast-node.js";
 import { createJobs } from "../jobs/create-jobs.js";
 import type { Employment } from "../jobs/worker/worker.js";
@@ -98,7 +98,7 @@ function isGraphs(
 ): boolean {
   const place = engine.placeOfStray(error, origin);
   if (place === null) return false;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorText(error);
   log.error({ place, reason }, `what the config folder left behind has failed at ${place}: its functions do no I/O`);
   return true;
 }

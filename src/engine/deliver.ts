@@ -1,6 +1,6 @@
 import type { Gate } from "../election/gate.js";
 import { HoldfastError } from "../errors.js";
-import { Journaled } from "../queue/handler-runner.js";
+import { Journaled } from "../queue/handler-call.js";
 import type { HandlerContext, Message } from "../queue/message.js";
 import type { StepKind } from "../store/journal.js";
 import { connectionOf } from "./core/lane-names.js";

@@ -1,63 +1,32 @@
 import type { Logger } from "pino";
 import type { Clock } from "../election/clock.js";
-import type { Gate } from "../election/gate.js";
-import type { LeaderTerm } from "../election/term.js";
-import { type ErrorCode, HoldfastError, NotLeaderError } from "../errors.js";
+import { errorText, HoldfastError, isFailure, NotLeaderError } from "../errors.js";
+import { aborted } from "../lifecycle/aborted.js";
 import { pause } from "../lifecycle/pause.js";
+import { untilHere } from "../lifecycle/until-here.js";
 import type { HandlerContext, Message } from "../queue/message.js";
-import { Queue, type QueueNode } from "../queue/queue.js";
-import type { ConnectionBook } from "../store/connection-contract.js";
-import type { EngineBook } from "../store/engine-contract.js";
+import { Queue } from "../queue/queue.js";
 import type { FenceToken } from "../store/fence-token.js";
 import type { LaneName } from "../store/queue-contract.js";
-import type { EngineMetrics } from "../telemetry/engine-metrics.js";
 import type { Loaded } from "./config-folder/config-folder.js";
-import { Connections } from "./connections.js";
+import type { Connections } from "./connections.js";
 import { connectionOf, stages } from "./core/lane-names.js";
-import type { InboundDefinition, OutboundDefinition } from "./definition.js";
 import { deliver } from "./deliver.js";
 import { buryDeparted } from "./departed.js";
 import { DoubtfulLanes } from "./doubtful-lanes.js";
+import type { EngineLeaderTerm, EngineParts } from "./engine-parts.js";
 import { engineRole } from "./engine-role.js";
-import { EngineUpkeep } from "./engine-upkeep.js";
+import type { EngineTerm } from "./engine-term.js";
+import { openTerm } from "./engine-term.js";
 import type { Graph } from "./graph.js";
 import { meantOf } from "./meant-name.js";
-import type { ReferenceBuilder } from "./reference-builder.js";
 import { ReferenceSets } from "./reference-sets.js";
 import { retryRulesOf } from "./retry-rules.js";
 import { SharedState } from "./shared-state.js";
 import { handle, route, type StepParts } from "./steps.js";
 import { type Replayed, TakingIn } from "./taking-in.js";
 import { connectionsOf, type SeenConnection, toldConnections } from "./told-connections.js";
-import type { Arrival, Destination, Receipt, Source } from "./transports/transport.js";
-
-type EngineLeaderTerm = Pick<LeaderTerm<unknown>, "fence" | "signal" | "require">;
-
-/** What the engine needs of its node. A `HoldfastNode` is one. */
-export interface EngineNode extends QueueNode {
-  role(name: string): {
-    readonly gate: Pick<Gate, "requireLeader" | "ensureEpoch">;
-    lead(fn: (term: EngineLeaderTerm) => Promise<void>): void;
-  };
-  readonly log: Logger;
-}
-
-export interface EngineParts {
-  readonly node: EngineNode;
-  readonly book: EngineBook;
-  readonly connectionBook: ConnectionBook;
-  readonly loaded: Loaded;
-  readonly openSource: (inbound: InboundDefinition, accept: Accept) => Source;
-  readonly openDestination: (outbound: OutboundDefinition) => Destination;
-  readonly references: ReferenceBuilder;
-  readonly metrics: EngineMetrics;
-  /** Null keeps the journal for ever. */
-  readonly historyMs: number | null;
-  /** How long a router or a handler may take for a message that an earlier leader may have gone down with. */
-  readonly doubtfulMs: number;
-}
-
-export type Accept = (arrival: Arrival, ack: (receipt: Receipt) => Buffer | null) => Promise<Receipt>;
+import type { Arrival, Receipt } from "./transports/transport.js";
 
 /** The largest message that is kept; each connection may take less. */
 const maxBodyBytes = 64 * 1_048_576;
@@ -65,18 +34,10 @@ const maxBodyBytes = 64 * 1_048_576;
 const lanesAtOnce = 4_096;
 /** A delivery has bounds of its own, and a step of the graph takes no time at all. */
 const stepTimeoutMs = 600_000;
-const awayPauseMs = 100;
 /** What was sent may still be answered after the role is given up: then the next leader does not send it again. */
 const lingerMs = 1_000;
 /** How often a node that does not lead looks at what handlers remember, and at the reference sets. */
 const followMs = 5_000;
-
-interface Term {
-  readonly epoch: bigint;
-  readonly connections: Connections;
-  readonly upkeep: EngineUpkeep;
-  readonly over: AbortController;
-}
 
 /** The message graph of a node. It runs where the node leads role `engine`; elsewhere it stands by, warm and silent. */
 export class Engine {
@@ -89,7 +50,7 @@ export class Engine {
   private readonly inDoubt = new Set<string>();
   private readonly steps: StepParts;
   private loaded: Loaded;
-  private term: Term | null = null;
+  private term: EngineTerm | null = null;
 
   constructor(parts: EngineParts) {
     const { node, book } = parts;
@@ -222,9 +183,9 @@ export class Engine {
       const upkeep = term.upkeep.run();
       const building = this.parts.references.keep(() => this.graph, signal);
       // Leadership that is lost meanwhile tears down what has been started, and waits for no source that is still starting.
-      await Promise.race([term.connections.run(), ended(signal)]);
+      await Promise.race([term.connections.run(), aborted(signal)]);
       this.parts.node.log.info({ role: engineRole, epoch: Number(term.epoch) }, "the graph runs here");
-      await ended(signal);
+      await aborted(signal);
       await Promise.all([this.tearDown(), upkeep, building]);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -247,7 +208,13 @@ export class Engine {
     const isNew = this.term?.epoch !== fence.epoch;
     if (isNew) {
       await this.tearDown();
-      this.term = this.openTerm(fence, signal);
+      this.term = openTerm(this.parts, fence, signal, {
+        graph: () => this.graph,
+        accept: async (name, arrival, ack) => await this.accept(name, arrival, ack),
+        outboundsChanged: () => this.queue.reconsider(),
+        number: (ids, used) => this.takingIn.number(ids, used),
+        trouble: (what, error) => this.trouble(what, error),
+      });
     }
     const { term } = this;
     return await untilHere(node.clock, signal, async () => {
@@ -260,36 +227,6 @@ export class Engine {
       await references.begin(fence, this.graph, this.sets, signal);
       return buried > 0;
     });
-  }
-
-  private openTerm(fence: FenceToken, signal: AbortSignal): Term {
-    const { node, book, connectionBook, openSource, openDestination, historyMs } = this.parts;
-    const over = new AbortController();
-    const connections = new Connections({
-      book: connectionBook,
-      graph: () => this.graph,
-      openSource: (inbound) =>
-        openSource(inbound, async (arrival, ack) => await this.accept(inbound.name, arrival, ack)),
-      openDestination,
-      clock: node.clock,
-      log: node.log,
-      outboundsChanged: () => this.queue.reconsider(),
-    });
-    const upkeep = new EngineUpkeep({
-      book,
-      connectionBook,
-      fence,
-      signal: AbortSignal.any([signal, over.signal]),
-      clock: node.clock,
-      views: () => connections.views(),
-      historyMs,
-      // What comes late, of a term that is over, would give numbers again that the next one has given.
-      partitionOpened: (ids) => {
-        if (!over.signal.aborted) this.takingIn.number(ids, () => upkeep.openPartition());
-      },
-      trouble: (what, error) => this.trouble(what, error),
-    });
-    return { epoch: fence.epoch, connections, upkeep, over };
   }
 
   /** The definition is looked up at each arrival: a reload may have given the connection another router. */
@@ -311,7 +248,7 @@ export class Engine {
     return stage !== stages.outbound || this.term?.connections.isStopped(connectionOf(lane)) !== true;
   }
 
-  private leading(): Term {
+  private leading(): EngineTerm {
     this.parts.node.role(engineRole).gate.requireLeader();
     if (this.term !== null) return this.term;
     throw new NotLeaderError("The graph is being started by its new leader: try again.", { role: engineRole });
@@ -319,31 +256,7 @@ export class Engine {
 
   private trouble(what: string, error: unknown): void {
     const { log, id } = this.parts.node;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     log.warn({ role: engineRole, node_id: id, reason }, what);
   }
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-/** A database that is away for a moment does not cost a new leader its role. */
-async function untilHere<Result>(clock: Clock, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      const passes = isFailure(error, "DATABASE_AWAY") || isFailure(error, "UNKNOWN_OUTCOME");
-      if (!passes || signal.aborted) throw error;
-      await pause(clock, awayPauseMs, signal);
-    }
-  }
-}
-
-function isFailure(error: unknown, code: ErrorCode): boolean {
-  return error instanceof HoldfastError && error.code === code;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { parseDuration } from "../config/duration.js";
 import type { Clock } from "../election/clock.js";
-import { HoldfastError } from "../errors.js";
+import { errorText, HoldfastError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
 import { pause } from "../lifecycle/pause.js";
 import { within } from "../lifecycle/within.js";
@@ -117,7 +117,7 @@ export class ReferenceBuilder {
       term.failures.delete(name);
     } catch (error) {
       if (term.signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       const told = term.sets.has(name) ? "the old one stays" : "its messages wait for it";
       log.error({ reference: name, reason }, `a reference set could not be built: ${told}`);
       term.failures.set(name, reason);

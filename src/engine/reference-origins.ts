@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { parse } from "csv-parse";
-import { HoldfastError } from "../errors.js";
+import { errorText, HoldfastError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
 import type { OpenOutside } from "../store/outside-contract.js";
 import type { ReferenceOrigin } from "./definition.js";
@@ -124,7 +124,7 @@ async function fromCsv(bytes: Buffer): Promise<Rows> {
     for await (const row of Readable.from(slicesOf(bytes)).pipe(parser)) rows.push(row as Record<string, Json>);
     return rows;
   } catch (error) {
-    throw bad(`it is no CSV: ${error instanceof Error ? error.message : String(error)}`);
+    throw bad(`it is no CSV: ${errorText(error)}`);
   }
 }
 

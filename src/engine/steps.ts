@@ -1,5 +1,5 @@
-import { HoldfastError } from "../errors.js";
-import { Journaled } from "../queue/handler-runner.js";
+import { errorText, HoldfastError } from "../errors.js";
+import { Journaled } from "../queue/handler-call.js";
 import type { Message, Produced } from "../queue/message.js";
 import { readProduced } from "../queue/produced.js";
 import type { StepKind, StepLine } from "../store/journal.js";
@@ -114,7 +114,7 @@ function run<Result>(who: string, message: Message, parts: StepParts, work: () =
     if (error instanceof NotYet || error instanceof Hopeless) throw error;
     if (isOverdue(error)) throw overdue(who, message, doubtfulMs);
     const place = placeOf(error);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new Hopeless(`${who} failed${place === null ? "" : ` at ${place}`}: ${withoutWordsOf(message.body, reason)}`);
   }
 }

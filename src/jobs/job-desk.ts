@@ -1,11 +1,11 @@
 import type { Clock } from "../election/clock.js";
-import { DrainingError, NotLeaderError } from "../errors.js";
+import { DrainingError, isFailure, NotLeaderError } from "../errors.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { FenceToken } from "../store/contract.js";
 import type { JobBook } from "../store/job-contract.js";
 import type { JobAnswer, JobOrder, LeaseAnswer } from "../store/job-orders.js";
 import { type AnswerTo, freesJobs, isReadySubmission, type JobCall, leftOver } from "./job-call.js";
-import { isFailure, JobWriter } from "./job-writer.js";
+import { JobWriter } from "./job-writer.js";
 import { type LeasePoll, LeasePolls, type LeaseWish } from "./lease-polls.js";
 
 export interface JobDeskParts {

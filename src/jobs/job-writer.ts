@@ -1,5 +1,5 @@
 import type { Clock } from "../election/clock.js";
-import { type ErrorCode, HoldfastError, invariant } from "../errors.js";
+import { invariant, isFailure } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import type { FenceToken } from "../store/contract.js";
 import type { JobBook, Ripening } from "../store/job-contract.js";
@@ -107,8 +107,4 @@ export class JobWriter {
   private checkNotEnded(): void {
     if (this.ended !== null) throw this.ended;
   }
-}
-
-export function isFailure(error: unknown, code: ErrorCode): boolean {
-  return error instanceof HoldfastError && error.code === code;
 }

@@ -1,7 +1,8 @@
 import type { Clock } from "../election/clock.js";
 import type { Gate } from "../election/gate.js";
 import type { LeaderTerm } from "../election/term.js";
-import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
+import { HoldfastError, isFailure, NotLeaderError, StaleEpochError } from "../errors.js";
+import { aborted } from "../lifecycle/aborted.js";
 import { pause } from "../lifecycle/pause.js";
 import type { JobBook } from "../store/job-contract.js";
 import type { LeaseAnswer, RenewalAnswer, Result, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
@@ -287,15 +288,8 @@ export class Jobs {
     try {
       return (await this.book.standing()).counts.leased > 0;
     } catch (error) {
-      if (error instanceof HoldfastError && error.code === "DATABASE_AWAY") return false; // Then no result can be taken either.
+      if (isFailure(error, "DATABASE_AWAY")) return false; // Then no result can be taken either.
       throw error;
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -1,4 +1,6 @@
 import { delayHeader, type StoredMessage } from "../store/queue-contract.js";
+import type { Lane } from "./core/lane.js";
+import type { Message } from "./message.js";
 
 /** How long it still waits, by the database's clock. */
 export function delayLeft({ headers, ageMs }: StoredMessage): number {
@@ -8,7 +10,7 @@ export function delayLeft({ headers, ageMs }: StoredMessage): number {
 const none: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Those that its handler sees. */
-export function headersOf({ headers }: StoredMessage): Readonly<Record<string, string>> {
+function headersOf({ headers }: StoredMessage): Readonly<Record<string, string>> {
   if (headers?.[delayHeader] === undefined) return headers ?? none;
   const { [delayHeader]: _, ...rest } = headers;
   return rest;
@@ -22,4 +24,26 @@ export function groupByLane(messages: readonly StoredMessage[]): Map<number, Sto
     else known.push(message);
   }
   return lanes;
+}
+
+/** As its handler gets it. */
+export function messageOf(
+  lane: Lane,
+  stored: StoredMessage,
+  attempt: number,
+  { queue, epoch }: Pick<Message, "queue" | "epoch">,
+): Message {
+  return {
+    queue,
+    stage: lane.stage,
+    lane: lane.name,
+    position: stored.position,
+    key: stored.key,
+    headers: headersOf(stored),
+    body: stored.body,
+    attempt,
+    interrupted: lane.reclaims > 0 && stored.position === lane.done + 1,
+    epoch,
+    at: new Date(stored.at),
+  };
 }

@@ -1,7 +1,7 @@
 import type { FenceToken } from "../store/fence-token.js";
 import type { LaneName } from "../store/queue-contract.js";
 import type { HeadRules } from "./core/head-outcome.js";
-import type { Journaled } from "./handler-runner.js";
+import type { Journaled } from "./handler-call.js";
 import type { Message } from "./message.js";
 
 /** How a room of this house runs its queue, beyond what applications can set. */

@@ -1,14 +1,15 @@
 import { Signal } from "../lifecycle/signal.js";
 import type { ClaimWish, Settlement, StoredMessage } from "../store/queue-contract.js";
 import { type Appender, type Incoming, incomingOf } from "./appender.js";
-import { delayLeft, groupByLane, headersOf } from "./claimed-messages.js";
-import { type HeadOutcome, headOutcome } from "./core/head-outcome.js";
+import { delayLeft, groupByLane, messageOf } from "./claimed-messages.js";
 import { type Lane, sharesOf } from "./core/lane.js";
 import { Express } from "./express.js";
 import { HandlerSeat } from "./handler-runner.js";
+import { headAfter } from "./head-after.js";
 import type { LaneTable } from "./lane-table.js";
-import type { Message, Produced } from "./message.js";
+import type { Produced } from "./message.js";
 import type { Settlings } from "./settlings.js";
+import { Slots } from "./slots.js";
 import type { QueueTermParts } from "./term-parts.js";
 
 /** A claim of one lane that is being worked on. */
@@ -39,8 +40,7 @@ export class Deliveries {
   /** Those whose handler has run out of time, and does not end. */
   private readonly hanging = new Set<Flight>();
   private readonly running = new Set<Promise<void>>();
-  private readonly waitingForSlot: (() => void)[] = [];
-  private busySlots = 0;
+  private readonly slots: Slots;
   /** How many lanes are claimed at a time. */
   private widest = Number.POSITIVE_INFINITY;
   private stopping = false;
@@ -61,6 +61,7 @@ export class Deliveries {
     this.table = options.table;
     this.appender = options.appender;
     this.settlings = options.settlings;
+    this.slots = new Slots(options.parts.settings.concurrency);
     this.express = new Express(options.parts, options.table, options.settlings);
     this.hung = options.hung;
     this.onFreed = options.onFreed;
@@ -200,26 +201,29 @@ export class Deliveries {
   /** Answers with what became of the message that was not finished, if one was begun. */
   private async deliverEach(flight: Flight, messages: readonly StoredMessage[], seat: HandlerSeat) {
     const { lane, claim } = flight;
-    const { handlers, settings } = this.parts;
-    const { concurrency } = settings;
+    const {
+      handlers,
+      fence,
+      settings: { name },
+    } = this.parts;
     const settling = this.settlings.of(lane);
     let attempts = lane.attempts;
     for (const stored of messages) {
       const waitMs = delayLeft(stored);
       if (waitMs > 0) return { kind: "delayed", waitMs } as const;
-      while (this.busySlots >= concurrency) await this.nextSlot();
+      await this.slots.free();
       // Asked after the wait: meanwhile the lane may have been paused. The rest goes back, and costs no attempt.
       const isHeld = this.stopping || lane.paused || !this.isAdmitted(lane) || !this.mayAct();
       const handler = isHeld ? undefined : handlers.get(lane.stage);
       if (handler === undefined) {
-        this.waitingForSlot.shift()?.();
+        this.slots.passOn();
         return undefined;
       }
-      this.busySlots += 1;
-      const message = this.messageOf(lane, stored, attempts + 1);
+      this.slots.take();
+      const message = messageOf(lane, stored, attempts + 1, { queue: name, epoch: fence.epoch });
       const result = await seat.run(handler, message);
-      this.freeSlot();
-      const head = result.kind === "failed" ? this.headAfter(lane, { ...result, attempts }) : undefined;
+      this.slots.giveBack();
+      const head = result.kind === "failed" ? headAfter(this.parts, lane, { ...result, attempts }) : undefined;
       if (result.kind !== "done" && result.stillRunning !== null) {
         if (head !== undefined) this.partFrom(flight, { ...head, kind: "retry", waitMs: 0 }, result.stillRunning);
         await result.stillRunning;
@@ -241,24 +245,6 @@ export class Deliveries {
 
   private isInDoubt({ stage, name }: Lane): boolean {
     return this.parts.conduct.isInDoubt?.({ stage, lane: name }) ?? false;
-  }
-
-  private headAfter(
-    { stage, name }: Lane,
-    failure: {
-      readonly attempts: number;
-      readonly error: string;
-      readonly isFinal: boolean;
-      readonly retryAfterMs?: number | undefined;
-    },
-  ): HeadOutcome {
-    const { settings, conduct, random } = this.parts;
-    const { maxAttempts, policy, backoffMs: firstMs, backoffCapMs: capMs } = settings;
-    const own = conduct.rulesOf?.({ stage, lane: name }) ?? { maxAttempts, policy, backoff: { firstMs, capMs } };
-    const head = headOutcome(failure, failure.isFinal ? { ...own, maxAttempts: 0 } : own, random());
-    if (head.kind === "dead") conduct.buried?.({ stage, lane: name });
-    if (head.kind !== "retry") return head;
-    return { ...head, waitMs: Math.max(head.waitMs, failure.retryAfterMs ?? 0) };
   }
 
   /**
@@ -296,31 +282,6 @@ export class Deliveries {
       this.parts.failed(error);
       return false;
     }
-  }
-
-  private messageOf(lane: Lane, stored: StoredMessage, attempt: number): Message {
-    return {
-      queue: this.parts.settings.name,
-      stage: lane.stage,
-      lane: lane.name,
-      position: stored.position,
-      key: stored.key,
-      headers: headersOf(stored),
-      body: stored.body,
-      attempt,
-      interrupted: lane.reclaims > 0 && stored.position === lane.done + 1,
-      epoch: this.parts.fence.epoch,
-      at: new Date(stored.at),
-    };
-  }
-
-  private nextSlot(): Promise<void> {
-    return new Promise((resolve) => this.waitingForSlot.push(resolve));
-  }
-
-  private freeSlot(): void {
-    this.busySlots -= 1;
-    this.waitingForSlot.shift()?.();
   }
 }
 

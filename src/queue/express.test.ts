@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { LaneRow } from "../store/queue-contract.js";
 import { Express } from "./express.js";
-import { Journaled } from "./handler-runner.js";
+import { Journaled } from "./handler-call.js";
 import { LaneTable } from "./lane-table.js";
 import type { Message, Produced } from "./message.js";
 import type { Settlings } from "./settlings.js";

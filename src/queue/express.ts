@@ -1,7 +1,7 @@
 import type { SettledJournal } from "../store/journal.js";
 import type { LaneName } from "../store/queue-contract.js";
 import { hasNothing, type Lane } from "./core/lane.js";
-import type { Journaled } from "./handler-runner.js";
+import type { Journaled } from "./handler-call.js";
 import type { LaneTable } from "./lane-table.js";
 import type { Message, Produced } from "./message.js";
 import { readProduced } from "./produced.js";

@@ -2,7 +2,8 @@ import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../election/clock.js";
-import { type HandlerCall, type IsolatedHandler, Journaled, type RunOptions, runHandler } from "./handler-runner.js";
+import { type HandlerCall, type IsolatedHandler, Journaled } from "./handler-call.js";
+import { type RunOptions, runHandler } from "./handler-runner.js";
 import type { Handler, HandlerContext, Message } from "./message.js";
 
 const message: Message = {

@@ -1,69 +1,11 @@
 import type { Clock } from "../election/clock.js";
-import type { SettledJournal } from "../store/journal.js";
 import { type Carrier, type Consumption, consume, isTracing, spanNames } from "../telemetry/traces.js";
-import { failureReason } from "./core/failure-reason.js";
 import { atEndOfTerm } from "./end-of-term.js";
-import type { Handler, HandlerContext, Message, Produced } from "./message.js";
-import { type IntakeBounds, readProduced } from "./produced.js";
-
-/**
- * Runs a handler on one message and turns whatever it does into a value: no handler can throw into the queue, and none can
- * hold it up for ever.
- *
- * Handlers run in this process and on its event loop unless they are made by `workerHandler`. A function in this process can
- * be told that its time is over, but not be ended. So a result may come with `stillRunning`: the old call is still at work,
- * and the lane must not begin another one until that promise has resolved, or two would work on it at once (G5). The promise
- * never rejects, and may never resolve.
- */
-export type HandlerResult =
-  | { readonly kind: "done"; readonly produced: readonly Produced[]; readonly journal: SettledJournal | null }
-  | {
-      readonly kind: "failed";
-      readonly error: string;
-      /** What was thrown says that no further attempt would help (`retry: false`). */
-      readonly isFinal: boolean;
-      /** What was thrown says that no attempt before this would help (`retryAfterMs`). */
-      readonly retryAfterMs?: number | undefined;
-      readonly stillRunning: Promise<void> | null;
-    }
-  /** Leadership ended first: whatever the handler did does not count, and no attempt is spent. */
-  | { readonly kind: "abandoned"; readonly stillRunning: Promise<void> | null };
-
-export type RunnableHandler = Handler | IsolatedHandler;
-
-/** A handler of the message engine: what it has to tell is written with the commit that finishes its message. */
-export type JournalingHandler = (...given: Parameters<Handler>) => Promise<Journaled | Awaited<ReturnType<Handler>>>;
-
-/** What such a handler returns. A class, so that no other handler returns it by mistake. */
-export class Journaled {
-  readonly produced: readonly Produced[];
-  readonly journal: SettledJournal;
-
-  constructor(produced: readonly Produced[], journal: SettledJournal) {
-    this.produced = produced;
-    this.journal = journal;
-  }
-}
-
-/** A handler that runs elsewhere, where it can be ended by force. */
-export interface IsolatedHandler {
-  /** Its own limit in place of the queue's; null where it has none. */
-  readonly timeoutMs: number | null;
-  /** How long it may then take to heed its signal. */
-  readonly graceMs: number;
-  /** Hands the message over once there is room: waiting for it is not the message's time. Null if the signal came first. */
-  begin(message: Message, signal: AbortSignal): Promise<HandlerCall | null>;
-}
-
-/** A call that is under way. */
-export interface HandlerCall {
-  /** What the handler returned; or it rejects, with what it threw or with why there is no answer. */
-  readonly settled: Promise<unknown>;
-  /** Aborts the signal in the handler's context. */
-  abort(reason: unknown): void;
-  /** Ends it by force, upon which it settles; null where nothing can. */
-  readonly kill: (() => void) | null;
-}
+import type { HandlerCall, JournalingHandler, RunnableHandler } from "./handler-call.js";
+import { failed, type HandlerResult, judged, type Limits, tooLong, tooLongText } from "./handler-result.js";
+import { InProcessCall } from "./in-process-call.js";
+import type { Message, Produced } from "./message.js";
+import type { IntakeBounds } from "./produced.js";
 
 export interface RunOptions extends IntakeBounds {
   readonly clock: Clock;
@@ -76,18 +18,15 @@ export interface RunOptions extends IntakeBounds {
   readonly lingerMs?: number | undefined;
 }
 
-interface Limits {
-  readonly timeoutMs: number;
-  readonly graceMs: number;
-}
-
 /** As long again as its own time, and no longer than this. */
 const longestGraceMs = 5_000;
-const longestRetryAfterMs = 86_400_000;
 /** How long the end of a call by force is waited for. */
 const longestEndMs = 5_000;
 
-/** Runs one message alone. */
+/**
+ * Runs a handler on one message and turns whatever it does into a value: no handler can throw into the queue, and none can
+ * hold it up for ever. Handlers run in this process and on its event loop unless they are made by `workerHandler`.
+ */
 export async function runHandler(
   handler: RunnableHandler | JournalingHandler,
   message: Message,
@@ -270,72 +209,3 @@ function consumed({ headers, queue, stage, position, attempt, epoch }: Message):
 
 const carrying = (produced: readonly Produced[], carrier: Carrier): readonly Produced[] =>
   produced.map((message) => ({ ...message, headers: { ...message.headers, ...carrier } }));
-
-class InProcessCall implements HandlerCall {
-  readonly settled: Promise<unknown>;
-  readonly kill = null;
-  private readonly context = new InProcessContext();
-
-  constructor(handler: Handler | JournalingHandler, message: Message) {
-    this.settled = startedNow(handler, message, this.context);
-  }
-
-  abort(reason: unknown): void {
-    InProcessContext.abort(this.context, reason);
-  }
-}
-
-class InProcessContext implements HandlerContext {
-  #controller: AbortController | null = null;
-
-  /** Made when it is asked for: most handlers never do, and it costs more than all the rest of a call. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
-  }
-
-  static abort(context: InProcessContext, reason: unknown): void {
-    context.#controller ??= new AbortController();
-    context.#controller.abort(reason);
-  }
-}
-
-/** A handler without `async` may throw before there is a promise. */
-async function startedNow(
-  handler: Handler | JournalingHandler,
-  message: Message,
-  context: HandlerContext,
-): Promise<unknown> {
-  return handler(message, context);
-}
-
-function judged(value: unknown, options: RunOptions): HandlerResult {
-  const journaled = value instanceof Journaled ? value : null;
-  const read = readProduced(journaled === null ? value : journaled.produced, options);
-  if (read.kind === "garbage") {
-    // What modules of the engine return is a function of the message: it would be the same again, and hold its lane for ever.
-    return { kind: "failed", error: read.reason, isFinal: journaled !== null, stillRunning: null };
-  }
-  return { kind: "done", produced: read.produced, journal: journaled?.journal ?? null };
-}
-
-function failed(error: unknown, message: Message): HandlerResult {
-  const isFinal = typeof error === "object" && error !== null && "retry" in error && error.retry === false;
-  const told = { error: failureReason(error, message.body.toString()), isFinal, retryAfterMs: retryAfterOf(error) };
-  return { kind: "failed", ...told, stillRunning: null };
-}
-
-function retryAfterOf(error: unknown): number | undefined {
-  if (typeof error !== "object" || error === null || !("retryAfterMs" in error)) return undefined;
-  const { retryAfterMs: ms } = error;
-  return typeof ms === "number" && ms > 0 && ms <= longestRetryAfterMs ? ms : undefined;
-}
-
-function tooLong(limits: Limits, stillRunning: Promise<void> | null): HandlerResult {
-  const error = stillRunning === null ? tooLongText(limits) : `${tooLongText(limits)}, and still runs`;
-  return { kind: "failed", error, isFinal: false, stillRunning };
-}
-
-function tooLongText({ timeoutMs }: Limits): string {
-  return `the handler took longer than ${timeoutMs} ms`;
-}

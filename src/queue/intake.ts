@@ -1,9 +1,10 @@
-import { type ErrorCode, HoldfastError, invariant, NotLeaderError } from "../errors.js";
+import { HoldfastError, invariant, isFailure, NotLeaderError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { MessagePlace } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
 import type { QueueTermParts } from "./term-parts.js";
+import { untilKnown } from "./until-known.js";
 
 /** Where a message was taken in. */
 export interface Accepted {
@@ -47,7 +48,6 @@ interface Call {
 /** One commit takes in so much, however many calls it comes from. */
 const largestBatch = 2_000;
 const largestBatchBytes = 8 * 1_048_576;
-const longestPauseMs = 2_000;
 
 /**
  * Group commit: what many callers want to be taken in while one batch commits is the next batch. A call returns after the
@@ -213,26 +213,13 @@ export class Intake {
     }
   }
 
-  /**
-   * An outcome that is unknown is asked for again, with the same places: what is there already is not added again. Whatever
-   * is answered after that, it stays unknown, unless it is that all of it is there.
-   */
   private async append({ batch }: PlacedBatch): Promise<void> {
-    const { book, fence } = this.parts;
-    let unknown: unknown = null;
-    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      try {
-        const added = await book.append(fence, batch);
-        invariant(unknown !== null || added === batch.messages.length, "places in a lane were given twice");
-        return;
-      } catch (error) {
-        if (isFailure(error, "UNKNOWN_OUTCOME")) unknown = error;
-        const passes = isFailure(error, "UNKNOWN_OUTCOME") || isFailure(error, "DATABASE_AWAY");
-        if (!passes || this.ended !== null) throw unknown ?? error;
-        await pause(this.parts.clock, pauseMs);
-        if (this.ended !== null) throw unknown ?? error;
-      }
-    }
+    const { book, fence, clock } = this.parts;
+    const add = async (isRepeated: boolean): Promise<void> => {
+      const added = await book.append(fence, batch);
+      invariant(isRepeated || added === batch.messages.length, "places in a lane were given twice");
+    };
+    await untilKnown(add, { clock, isOver: () => this.ended !== null });
   }
 
   private async withoutDuplicates(taken: readonly Waiting[]): Promise<readonly Waiting[]> {
@@ -284,10 +271,6 @@ const restingBytes = 200;
 
 function messagesOf(waiting: readonly Waiting[]): readonly Incoming[] {
   return waiting.map(({ message }) => message);
-}
-
-function isFailure(error: unknown, code: ErrorCode): boolean {
-  return error instanceof HoldfastError && error.code === code;
 }
 
 export function termEnded(queue: string): NotLeaderError {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { HoldfastError, NotLeaderError, StaleEpochError } from "../errors.js";
+import { isFailure, NotLeaderError, StaleEpochError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import { Appender } from "./appender.js";
 import { carefulUntil } from "./core/lane.js";
@@ -251,7 +251,7 @@ export class QueueTerm {
         idle.map(({ id }) => id),
       );
     } catch (error) {
-      this.restInDoubt ||= error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME";
+      this.restInDoubt ||= isFailure(error, "UNKNOWN_OUTCOME");
       throw error;
     } finally {
       for (const lane of idle) lane.appending = false;
@@ -268,14 +268,10 @@ export class QueueTerm {
 
 /** The term is over, or nothing that this process does will help. */
 function isOver(error: unknown): boolean {
-  return (
-    error instanceof NotLeaderError ||
-    error instanceof StaleEpochError ||
-    (error instanceof HoldfastError && error.code === "BROKEN_INVARIANT")
-  );
+  return error instanceof NotLeaderError || error instanceof StaleEpochError || isFailure(error, "BROKEN_INVARIANT");
 }
 
 /** The queue is another role's. */
 function isRefused(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "REFUSED";
+  return isFailure(error, "REFUSED");
 }

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import type { Clock } from "../election/clock.js";
 import type { Gate } from "../election/gate.js";
 import type { LeaderTerm } from "../election/term.js";
-import { HoldfastError, NotLeaderError } from "../errors.js";
+import { errorText, HoldfastError, NotLeaderError } from "../errors.js";
 import type { Page } from "../store/contract.js";
 import type {
   DeadLetter,
@@ -15,7 +15,7 @@ import type {
 import type { QueueCounts } from "../telemetry/queue-metrics.js";
 import { incomingOf, type Recorder } from "./appender.js";
 import type { QueueConduct } from "./conduct.js";
-import type { IsolatedHandler, JournalingHandler, RunnableHandler } from "./handler-runner.js";
+import type { IsolatedHandler, JournalingHandler, RunnableHandler } from "./handler-call.js";
 import type { Accepted, Intake } from "./intake.js";
 import { setPaused, skipHead } from "./lane-steering.js";
 import { measuredBook } from "./measured-book.js";
@@ -255,7 +255,7 @@ export class Queue {
       nextClaim: () => ++this.claims,
       opened: () => this.openings.emit("opened"),
       trouble: (what, error) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorText(error);
         const epoch = Number(term.fence.epoch);
         this.node.log.warn({ queue: this.name, role: this.role, epoch, node_id: this.node.id, reason }, what);
       },

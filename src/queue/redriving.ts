@@ -1,11 +1,11 @@
-import { type ErrorCode, HoldfastError, NotLeaderError } from "../errors.js";
-import { pause } from "../lifecycle/pause.js";
+import { HoldfastError, isFailure, NotLeaderError } from "../errors.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { DeadLetter, RedriveOrder } from "../store/queue-contract.js";
 import type { Appender, Incoming } from "./appender.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
 import type { QueueTermParts } from "./term-parts.js";
+import { untilKnown } from "./until-known.js";
 
 /** Where a dead letter was taken in again. */
 export interface Redriven {
@@ -21,7 +21,6 @@ export const mostRedriven = 1_000;
 
 /** The end of an append is told; should it not be, a look now and then costs nothing. */
 const lookAgainMs = 50;
-const longestPauseMs = 2_000;
 
 /**
  * Takes dead letters in again, at the end of their own lanes, in the order in which they died.
@@ -134,31 +133,15 @@ export class Redriving {
     }
   }
 
-  /**
-   * An outcome that is unknown is asked for again, with the same places: what is there already is not added again. Whatever
-   * is answered after that, it stays unknown, unless it is that all of it is there.
-   */
   private async write(order: RedriveOrder): Promise<void> {
     const { book, fence, signal, clock } = this.parts;
-    let unknown: unknown = null;
-    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      try {
-        const fitting = await book.redrive(fence, order);
-        if (fitting.length === order.letters.length) return;
-        throw new HoldfastError("REFUSED", "Some of these dead letters were redriven just now: nothing was done.");
-      } catch (error) {
-        if (isFailure(error, "UNKNOWN_OUTCOME")) unknown = error;
-        const passes = isFailure(error, "UNKNOWN_OUTCOME") || isFailure(error, "DATABASE_AWAY");
-        if (!passes || signal.aborted) throw unknown ?? error;
-        await pause(clock, pauseMs, signal);
-        if (signal.aborted) throw unknown ?? error;
-      }
-    }
+    const redrive = async (): Promise<void> => {
+      const fitting = await book.redrive(fence, order);
+      if (fitting.length === order.letters.length) return;
+      throw new HoldfastError("REFUSED", "Some of these dead letters were redriven just now: nothing was done.");
+    };
+    await untilKnown(redrive, { clock, signal, isOver: () => signal.aborted });
   }
-}
-
-function isFailure(error: unknown, code: ErrorCode): boolean {
-  return error instanceof HoldfastError && error.code === code;
 }
 
 const noBody = Buffer.alloc(0);

@@ -1,37 +1,26 @@
 import { HoldfastError } from "../errors.js";
 import { Signal } from "../lifecycle/signal.js";
-import type { SettledJournal, StateWrite, StepLine } from "../store/journal.js";
+import type { SettledJournal } from "../store/journal.js";
 import type { LaneName, Settlement } from "../store/queue-contract.js";
 import type { Appender, Incoming, PlacedBatch } from "./appender.js";
 import type { Lane } from "./core/lane.js";
 import type { LaneTable } from "./lane-table.js";
+import {
+  enter,
+  firstWrite,
+  journalOf,
+  keeps,
+  lastWrite,
+  noProgress,
+  type Progress,
+  ready,
+  settlementOf,
+  tell,
+} from "./progress.js";
 import type { QueueTermParts } from "./term-parts.js";
-
-/** What a lane's handler has done since the last commit. */
-interface Progress {
-  readonly lane: Lane;
-  readonly claim: number;
-  done: number;
-  doneSegment: number | null;
-  head: Settlement["head"];
-  keeps: boolean;
-  readonly produced: Incoming[];
-  producedBytes: number;
-  journal: PendingJournal | null;
-  /** Those who want to know that it was committed, or never will be. */
-  readonly waiters: (() => void)[];
-}
-
-/** What handlers have to tell: what they keep in the order in which they ended, whatever their lanes. */
-interface PendingJournal {
-  readonly steps: StepLine[];
-  readonly state: { readonly order: number; readonly write: StateWrite }[];
-}
 
 /** One commit takes in so much, unless a single lane has produced more. */
 const largestCommitBytes = 8 * 1_048_576;
-
-const ready: Settlement["head"] = { kind: "ready" };
 
 /**
  * Commits what handlers have finished, for all lanes together, one commit after another. What a handler produced is taken in
@@ -90,7 +79,7 @@ export class Settling {
   ): void {
     if (this.lost) return;
     const progress = this.progressOf(lane, claim);
-    if (journal !== null) this.enter(progress, journal);
+    if (journal !== null) enter(progress, journal, () => ++this.writes);
     for (const one of produced) {
       progress.produced.push(one);
       progress.producedBytes += one.body.length;
@@ -119,12 +108,6 @@ export class Settling {
     if (progress !== undefined) await new Promise<void>((resolve) => progress.waiters.push(resolve));
   }
 
-  private enter(progress: Progress, { steps, state }: SettledJournal): void {
-    progress.journal ??= { steps: [], state: [] };
-    progress.journal.steps.push(...steps);
-    for (const write of state) progress.journal.state.push({ order: ++this.writes, write });
-  }
-
   /** What is known of the head, while it is still worked on. */
   noted(lane: Lane, claim: number, head: Settlement["head"]): void {
     if (this.lost) return;
@@ -145,18 +128,7 @@ export class Settling {
   private progressOf(lane: Lane, claim: number): Progress {
     const known = this.pending.get(lane);
     if (known !== undefined) return known;
-    const made: Progress = {
-      lane,
-      claim,
-      done: lane.reached,
-      doneSegment: null,
-      head: ready,
-      keeps: true,
-      produced: [],
-      producedBytes: 0,
-      journal: null,
-      waiters: [],
-    };
+    const made = noProgress(lane, claim);
     this.pending.set(lane, made);
     return made;
   }
@@ -298,26 +270,3 @@ export class Settling {
 }
 
 const keyOf = ({ stage, lane }: LaneName): string => `${stage}\n${lane}`;
-
-function tell(progresses: readonly Progress[]): void {
-  for (const { waiters } of progresses) for (const wake of waiters.splice(0)) wake();
-}
-
-function keeps({ journal }: Progress): boolean {
-  return journal !== null && journal.state.length > 0;
-}
-
-const firstWrite = ({ journal }: Progress): number => journal?.state[0]?.order ?? Number.POSITIVE_INFINITY;
-const lastWrite = ({ journal }: Progress): number => journal?.state.at(-1)?.order ?? 0;
-
-/** Undefined where nobody has anything to tell, which costs nothing. */
-function journalOf(settled: readonly Progress[]): SettledJournal | undefined {
-  const journals = settled.flatMap(({ journal }) => journal ?? []);
-  if (journals.length === 0) return undefined;
-  const writes = journals.flatMap(({ state }) => state).sort((one, other) => one.order - other.order);
-  return { steps: journals.flatMap(({ steps }) => steps), state: writes.map(({ write }) => write) };
-}
-
-function settlementOf({ lane, claim, done, doneSegment, head, keeps }: Progress): Settlement {
-  return { lane: lane.id, claim, done, doneSegment, head, keeps };
-}

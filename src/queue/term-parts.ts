@@ -2,7 +2,7 @@ import type { Clock } from "../election/clock.js";
 import type { FenceToken } from "../store/contract.js";
 import type { QueueBook } from "../store/queue-contract.js";
 import type { QueueConduct } from "./conduct.js";
-import type { JournalingHandler, RunnableHandler } from "./handler-runner.js";
+import type { JournalingHandler, RunnableHandler } from "./handler-call.js";
 import type { QueueSettings } from "./queue-settings.js";
 
 /** What everything that works for a queue during one term needs. */

@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { HoldfastError } from "../errors.js";
 import { atEndOfTerm } from "./end-of-term.js";
-import type { HandlerCall, IsolatedHandler } from "./handler-runner.js";
+import type { HandlerCall, IsolatedHandler } from "./handler-call.js";
 import type { Message } from "./message.js";
 import { WorkerThread, type WorkerThreadOptions } from "./worker-thread.js";
 

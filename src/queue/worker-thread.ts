@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { failureReason } from "./core/failure-reason.js";
-import type { HandlerCall } from "./handler-runner.js";
+import type { HandlerCall } from "./handler-call.js";
 import type { ThreadData, ThreadOrder, ThreadReply } from "./handler-thread.js";
 import type { Message } from "./message.js";
 

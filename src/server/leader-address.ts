@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { mayFollow } from "../access/token-travel.js";
 import { isLoopback } from "../config/loopback.js";
 import { publicUrlOf } from "../config/serving.js";
-import { HoldfastError } from "../errors.js";
+import { HoldfastError, isFailure } from "../errors.js";
 import { fromDatabase } from "./database-wait.js";
 import type { Limits } from "./limits.js";
 import { isOpenDoor } from "./open-door.js";
@@ -37,7 +37,7 @@ function mayTravel(node: ServedNode, address: URL): boolean {
 
 function gone(leaderId: string): (error: unknown) => never {
   return (error) => {
-    if (error instanceof HoldfastError && error.code === "UNKNOWN_NODE") throw away(leaderId, "is not in the registry");
+    if (isFailure(error, "UNKNOWN_NODE")) throw away(leaderId, "is not in the registry");
     throw error;
   };
 }

@@ -9,7 +9,7 @@ import {
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { HoldfastError } from "../errors.js";
+import { errorText, HoldfastError } from "../errors.js";
 import { answerClientError } from "./client-error.js";
 import type { Limits } from "./limits.js";
 import { endQueuedAnswers } from "./queued-answers.js";
@@ -101,7 +101,7 @@ function createTls(options: object, certFile: string, keyFile: string, handler: 
     const key = readFileSync(keyFile);
     return createTlsServer({ ...options, cert, key, minVersion: "TLSv1.2" }, handler);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new HoldfastError(
       "BAD_SETTINGS",
       `api.tls_cert ("${certFile}") and api.tls_key ("${keyFile}") cannot be used: ${reason}`,

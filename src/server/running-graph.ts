@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.js";
 import { engineRole } from "../engine/engine-role.js";
-import { HoldfastError } from "../errors.js";
+import { HoldfastError, isFailure } from "../errors.js";
 import { toDatabase } from "./database-wait.js";
 import { postureOrUnknown } from "./role-headers.js";
 import type { ServedNode } from "./served-node.js";
@@ -20,7 +20,7 @@ async function onGraph<Result>(node: ServedNode, work: (engine: Engine) => Promi
   try {
     return await work(partOfGraph(node, "engine"));
   } catch (error) {
-    const isNotLeader = error instanceof HoldfastError && error.code === "NOT_LEADER";
+    const isNotLeader = isFailure(error, "NOT_LEADER");
     if (!isNotLeader || postureOrUnknown(node, engineRole).role !== "LEADER") throw error;
     throw new HoldfastError("TOO_BUSY", "The graph is being started by its new leader: try again in a moment.", {
       cause: error,

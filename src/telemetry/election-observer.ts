@@ -7,6 +7,7 @@ import type { LeaseView } from "../election/core/lease.js";
 import type { AcquireReply, LinkName } from "../election/core/messages.js";
 import type { Epoch, NodeId, Role } from "../election/core/names.js";
 import { trustRemainingMs } from "../election/core/trust.js";
+import { errorText } from "../errors.js";
 import type { ElectionMetrics, ElectionReading } from "./metrics.js";
 import { failSpan, openSpan, spanAfterwards, spanNames } from "./traces.js";
 
@@ -145,7 +146,7 @@ export class ElectionObserver {
 
   /** The same trouble is told once, until a beat succeeds. */
   trouble(what: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     const line = `${what}: ${reason}`;
     if (line === this.warned) return;
     this.warned = line;

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { Journaled } from "../../src/queue/handler-runner.js";
+import { Journaled } from "../../src/queue/handler-call.js";
 import { Queue } from "../../src/queue/queue.js";
 import { engineQueue } from "../../src/store/engine-contract.js";
 import type { StepLine } from "../../src/store/journal.js";

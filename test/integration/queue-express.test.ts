@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { Journaled } from "../../src/queue/handler-runner.js";
+import { Journaled } from "../../src/queue/handler-call.js";
 import type { Message } from "../../src/queue/message.js";
 import { Queue } from "../../src/queue/queue.js";
 import { clusterNode, quick } from "../support/election.js";

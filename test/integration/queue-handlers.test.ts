@@ -4,7 +4,8 @@ import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/election/clock.js";
-import type { HandlerResult, RunOptions } from "../../src/queue/handler-runner.js";
+import type { HandlerResult } from "../../src/queue/handler-result.js";
+import type { RunOptions } from "../../src/queue/handler-runner.js";
 import type { Message } from "../../src/queue/message.js";
 import type { WorkerHandler, WorkerHandlerOptions } from "../../src/queue/worker-handler.js";
 

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { aborted } from "../../lifecycle/aborted.js";
 import type { CommandLine } from "../command-line.js";
 import { paintFor } from "../paint.js";
 import { enterScreen, frameOf, leaveScreen } from "../watch/watch-screen.js";
@@ -52,8 +52,4 @@ export async function tellDemo(cli: CommandLine, cluster: DemoCluster, signal: A
   } finally {
     cluster.off("changed", tell);
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, "abort");
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { SecureContextOptions, TlsOptions } from "node:tls";
 import { createSecureContext } from "node:tls";
-import { HoldfastError } from "../../errors.js";
+import { errorText, HoldfastError } from "../../errors.js";
 import type { Fields } from "./setting-fields.js";
 
 /** A listener that speaks TLS, by the paths of PEM files. */
@@ -82,7 +82,7 @@ function usable(paths: Readonly<Record<"cert" | "key" | "ca", string | null>>, w
   try {
     createSecureContext(read);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new HoldfastError("BAD_SETTINGS", `${whose}: the files of tls cannot be used: ${reason}`, { cause: error });
   }
   return read;

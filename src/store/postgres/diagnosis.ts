@@ -1,6 +1,7 @@
 import type { TLSSocket } from "node:tls";
 import pg from "pg";
 import type { Facts, Reach, ReachFailure } from "../../doctor/facts.js";
+import { errorText } from "../../errors.js";
 import { gatherCluster, gatherSchema } from "./diagnosis-schema.js";
 import { gatherServer } from "./diagnosis-server.js";
 import { inspectPath, streamOf } from "./session.js";
@@ -130,7 +131,7 @@ const networkCode = /^(ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOST|ENET|ENOENT|EPI
 function failure(error: unknown): Reach {
   // An address that resolves to several fails with all of their errors, and no message.
   const first = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
-  const said = (first instanceof Error ? first.message : String(first)).replace(/[.\s]+$/, "");
+  const said = errorText(first).replace(/[.\s]+$/, "");
   return { kind: "failed", reason: reasonOf(first, said), said };
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { HoldfastError, StaleEpochError } from "../../errors.js";
+import { HoldfastError, isFailure, StaleEpochError } from "../../errors.js";
 import type { FenceToken } from "../contract.js";
 import { answered } from "./answered.js";
 import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
@@ -41,7 +41,7 @@ export async function fencedTransaction<Result>(
     await answered(client, commit(client, assertAndCommit, fence));
     return result;
   } catch (error) {
-    if (error instanceof HoldfastError && error.code === "UNKNOWN_OUTCOME") broken = true;
+    if (isFailure(error, "UNKNOWN_OUTCOME")) broken = true;
     else if (!broken) broken = !(await rollback(client));
     throw error;
   } finally {

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError, isFailure } from "../../errors.js";
 import { answered } from "./answered.js";
 import { beginOwn, commitError, type FencedBy, nextStamp, rollback, rolledBack } from "./fence.js";
 import { toHoldfastError } from "./sql-errors.js";
@@ -53,7 +53,7 @@ export async function fencedMessage(
     return reply;
   } catch (error) {
     const told = error instanceof HoldfastError ? error : commitError(error, role, epoch);
-    if (told instanceof HoldfastError && told.code === "UNKNOWN_OUTCOME") broken = true;
+    if (isFailure(told, "UNKNOWN_OUTCOME")) broken = true;
     else if (!broken) broken = !(await rollback(client));
     throw told;
   } finally {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type { ClientBase } from "pg";
 import pg from "pg";
-import { HoldfastError } from "../../errors.js";
+import { errorText, HoldfastError } from "../../errors.js";
 import { grantAgain } from "./grants.js";
 import { sqlState, sqlStateOf } from "./sql-errors.js";
 
@@ -152,7 +152,7 @@ async function inspect(client: ClientBase, schema: string): Promise<Found> {
 }
 
 function mayNotMigrate(found: Found, { to }: MigrationReport, schema: string, cause: unknown): HoldfastError {
-  const said = cause instanceof Error ? cause.message : String(cause);
+  const said = errorText(cause);
   return new HoldfastError(
     "DATABASE_REFUSED",
     `Schema "${schema}" is at version ${found.version}, this code needs ${to}, and this role may not change it (${said}): run "holdfast migrate" as the role that owns it.`,

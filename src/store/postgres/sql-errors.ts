@@ -1,4 +1,4 @@
-import { HoldfastError, StaleEpochError } from "../../errors.js";
+import { errorText, HoldfastError, StaleEpochError } from "../../errors.js";
 
 /**
  * Database errors are told apart here, once, by their SQLSTATE. Above the store nobody sees one.
@@ -49,7 +49,7 @@ const awayCodes = new Set([
 export function toHoldfastError(error: unknown, doing: string): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const state = sqlStateOf(error);
-  const said = error instanceof Error ? error.message : String(error);
+  const said = errorText(error);
   if (state === null) {
     const code = (error as { code?: string } | null)?.code ?? "";
     if (code === "" && isMistake(error)) {

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../../errors.js";
 import { type OpenOutside, type OutsideDatabase, OutsideFailure } from "../../../store/outside-contract.js";
+import { calledOff, type DeliveryProgress } from "../called-off.js";
 import { guardedWrite } from "../guarded-write.js";
 import { namedSecret } from "../named-secret.js";
 import { DestinationStanding } from "../standing.js";
@@ -16,10 +17,6 @@ import { NoParameters, parametersOf } from "./message-parameters.js";
 
 /** Data that does not fit, a constraint, or an error that a function of theirs raised: the same message fails again. */
 const forGood = /^(?:22|23|44|P0001$)/;
-
-interface Progress {
-  isCommitting: boolean;
-}
 
 /** Runs one statement for each message, in a transaction. What is not committed was not written. */
 export class DatabaseDestination implements Destination {
@@ -41,7 +38,7 @@ export class DatabaseDestination implements Destination {
 
   async send(delivery: Delivery, guard: WriteGuard, signal: AbortSignal): Promise<DeliveryOutcome> {
     const either = AbortSignal.any([signal, this.closing.signal]);
-    const progress: Progress = { isCommitting: false };
+    const progress: DeliveryProgress = { mayBeThere: false };
     const outcome = await Promise.race([this.deliver(delivery, guard, either, progress), calledOff(either, progress)]);
     if (outcome.kind === "delivered") this.standing.become("connected");
     else if (outcome.kind !== "rejected") this.standing.become("failed", outcome.reason);
@@ -60,7 +57,7 @@ export class DatabaseDestination implements Destination {
     delivery: Delivery,
     guard: WriteGuard,
     signal: AbortSignal,
-    progress: Progress,
+    progress: DeliveryProgress,
   ): Promise<DeliveryOutcome> {
     try {
       return await this.write(this.connected(), delivery, guard, signal, progress);
@@ -79,7 +76,7 @@ export class DatabaseDestination implements Destination {
     delivery: Delivery,
     guard: WriteGuard,
     signal: AbortSignal,
-    progress: Progress,
+    progress: DeliveryProgress,
   ): Promise<DeliveryOutcome> {
     const { text, names } = this.parts.settings.statement;
     const values = parametersOf(names, delivery);
@@ -89,7 +86,7 @@ export class DatabaseDestination implements Destination {
       await guardedWrite(guard, () => transaction.run(text, values));
       refuseAborted(signal);
       await guardedWrite(guard, () => {
-        progress.isCommitting = true;
+        progress.mayBeThere = true;
         return transaction.commit();
       });
       return { kind: "delivered", reply: null };
@@ -124,10 +121,4 @@ function outcomeOf({ kind, message, state }: OutsideFailure): DeliveryOutcome {
 
 function refuseAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new OutsideFailure("away", "it was called off", null, null);
-}
-
-async function calledOff(signal: AbortSignal, progress: Progress): Promise<DeliveryOutcome> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  const reason = "it was called off";
-  return progress.isCommitting ? { kind: "unconfirmed", reason } : { kind: "unreached", reason };
 }

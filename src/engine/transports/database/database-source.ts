@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { errorText } from "../../../errors.js";
 import { pause } from "../../../lifecycle/pause.js";
 import { within } from "../../../lifecycle/within.js";
 import type { OpenOutside, OutsideDatabase, OutsideParameter, OutsideRow } from "../../../store/outside-contract.js";
@@ -54,7 +55,7 @@ export class DatabaseSource implements Source {
         name: `holdfast inbound ${name}`,
       });
     } catch (error) {
-      this.standing.become("failed", textOf(error));
+      this.standing.become("failed", errorText(error));
       throw error;
     }
     this.standing.become("polling");
@@ -78,7 +79,7 @@ export class DatabaseSource implements Source {
       try {
         isMore = await this.round(database, signal, troubles);
       } catch (error) {
-        troubles.push(textOf(error));
+        troubles.push(errorText(error));
       }
       if (signal.aborted) return;
       this.tell(troubles);
@@ -163,7 +164,7 @@ export class DatabaseSource implements Source {
       if (marked > 0) return true;
       troubles.push(`row ${rowKey} was taken in, and "${fate.kind}" marked nothing: the query answers it again`);
     } catch (error) {
-      troubles.push(`row ${rowKey} was taken in and cannot be marked (${textOf(error)})`);
+      troubles.push(`row ${rowKey} was taken in and cannot be marked (${errorText(error)})`);
     }
     return false;
   }
@@ -188,4 +189,3 @@ function valuesOf({ names }: NamedStatement, row: OutsideRow, fate: Fate): reado
 }
 
 const digestOf = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,3 +1,5 @@
+import { errorText } from "../../../errors.js";
+import { calledOff, type DeliveryProgress } from "../called-off.js";
 import { guardedWrite } from "../guarded-write.js";
 import { DestinationStanding } from "../standing.js";
 import type {
@@ -15,11 +17,6 @@ import { hiddenName } from "./hidden-name.js";
 
 /** A folder with more files of one name has another problem. */
 const mostNumbers = 10_000;
-
-/** How far a delivery has come: from the rename on its file may be there. */
-interface Progress {
-  isRenaming: boolean;
-}
 
 /**
  * Puts each message into a file of its own: written whole and to the disk under a hidden name, then renamed. Nobody sees half
@@ -45,7 +42,7 @@ export class FolderDestination implements Destination {
 
   async send(delivery: Delivery, guard: WriteGuard, signal: AbortSignal): Promise<DeliveryOutcome> {
     const either = AbortSignal.any([signal, this.closing.signal]);
-    const progress: Progress = { isRenaming: false };
+    const progress: DeliveryProgress = { mayBeThere: false };
     const outcome = await Promise.race([this.deliver(delivery, guard, either, progress), calledOff(either, progress)]);
     if (outcome.kind === "delivered") this.standing.become("connected");
     else this.standing.become("failed", outcome.reason);
@@ -62,7 +59,7 @@ export class FolderDestination implements Destination {
     delivery: Delivery,
     guard: WriteGuard,
     signal: AbortSignal,
-    progress: Progress,
+    progress: DeliveryProgress,
   ): Promise<DeliveryOutcome> {
     const hidden = hiddenName();
     try {
@@ -89,7 +86,7 @@ export class FolderDestination implements Destination {
     delivery: Delivery,
     guard: WriteGuard,
     signal: AbortSignal,
-    progress: Progress,
+    progress: DeliveryProgress,
   ): Promise<DeliveryOutcome> {
     const { fileName, overwrite } = this.parts.settings;
     const wanted = fileNameOf(fileName, delivery, this.parts.clock.wall());
@@ -109,16 +106,17 @@ export class FolderDestination implements Destination {
       if (renaming.kind === "exists") continue;
       if (renaming.kind === "renamed") return await this.settle(name);
       if (renaming.isUnknown) return { kind: "unconfirmed", reason: renaming.reason };
-      progress.isRenaming = false;
+      progress.mayBeThere = false;
       return await this.giveUp(hidden, renaming.reason);
     }
     return await this.giveUp(hidden, `there are ${mostNumbers} files named like ${wanted}: clear the folder`);
   }
 
-  private async rename(hidden: string, name: string, replace: boolean, guard: WriteGuard, progress: Progress) {
+  private async rename(hidden: string, name: string, replace: boolean, guard: WriteGuard, progress: DeliveryProgress) {
     try {
       return await guardedWrite(guard, () => {
-        progress.isRenaming = true;
+        // From the rename on its file may be there.
+        progress.mayBeThere = true;
         return this.folder.rename(hidden, name, replace);
       });
     } catch (error) {
@@ -132,7 +130,7 @@ export class FolderDestination implements Destination {
       await this.folder.settle();
       return { kind: "delivered", reply: null };
     } catch (error) {
-      return { kind: "unconfirmed", reason: `${name} is there and may not survive a power cut (${textOf(error)})` };
+      return { kind: "unconfirmed", reason: `${name} is there and may not survive a power cut (${errorText(error)})` };
     }
   }
 
@@ -149,18 +147,8 @@ export class FolderDestination implements Destination {
   }
 }
 
-async function calledOff(signal: AbortSignal, progress: Progress): Promise<DeliveryOutcome> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  const reason = "it was called off";
-  return progress.isRenaming ? { kind: "unconfirmed", reason } : { kind: "unreached", reason };
-}
-
-const failed = (error: unknown) => ({ reason: textOf(error) });
+const failed = (error: unknown) => ({ reason: errorText(error) });
 
 function unreached(error: unknown): DeliveryOutcome {
-  return { kind: "unreached", reason: textOf(error) };
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return { kind: "unreached", reason: errorText(error) };
 }

@@ -1,3 +1,4 @@
+import { errorText } from "../../../errors.js";
 import { pause } from "../../../lifecycle/pause.js";
 import { within } from "../../../lifecycle/within.js";
 import { SourceStanding } from "../standing.js";
@@ -45,7 +46,7 @@ export class FolderSource implements Source {
     try {
       await this.folder.open();
     } catch (error) {
-      if (!signal.aborted) this.standing.become("failed", textOf(error));
+      if (!signal.aborted) this.standing.become("failed", errorText(error));
       throw error;
     }
     if (signal.aborted) return;
@@ -67,7 +68,7 @@ export class FolderSource implements Source {
       try {
         await this.round(watch, signal, troubles);
       } catch (error) {
-        troubles.set("", textOf(error));
+        troubles.set("", errorText(error));
       }
       if (!signal.aborted) this.tell(troubles);
       await pause(clock, settings.everyMs, signal);
@@ -105,7 +106,7 @@ export class FolderSource implements Source {
       await this.clear(entry, fate);
       this.decided.delete(entry.name);
     } catch (error) {
-      troubles.set(entry.name, `${entry.name} was taken in and cannot be moved (${textOf(error)})`);
+      troubles.set(entry.name, `${entry.name} was taken in and cannot be moved (${errorText(error)})`);
     }
     return true;
   }
@@ -196,8 +197,4 @@ export class FolderSource implements Source {
 /** Whether it is the one that was looked at before. */
 function wasOf({ kind, modified, bytes }: FolderEntry): string {
   return `${kind} ${modified} ${bytes}`;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

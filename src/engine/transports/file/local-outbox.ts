@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../election/clock.js";
-import { HoldfastError } from "../../../errors.js";
+import { errorText, HoldfastError } from "../../../errors.js";
 import type { OutboundFolder, RenameEnd } from "./folder.js";
 import { isAbandoned } from "./hidden-name.js";
 
@@ -62,7 +62,7 @@ export class LocalOutbox implements OutboundFolder {
       await rename(this.pathOf(hidden), this.pathOf(name));
       return { kind: "renamed" };
     } catch (error) {
-      return { kind: "failed", reason: error instanceof Error ? error.message : String(error), isUnknown: false };
+      return { kind: "failed", reason: errorText(error), isUnknown: false };
     }
   }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { HoldfastError } from "../../../errors.js";
+import { errorText, HoldfastError } from "../../../errors.js";
 import { pause } from "../../../lifecycle/pause.js";
 import { within } from "../../../lifecycle/within.js";
 import { SourceStanding } from "../standing.js";
@@ -54,7 +54,7 @@ export class HttpSource implements Source {
       this.authorization = auth === null ? null : authorizationOf(auth, `Inbound "${this.parts.name}"`);
       await this.bind(this.createServer(), signal);
     } catch (error) {
-      if (!signal.aborted) this.standing.become("failed", error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) this.standing.become("failed", errorText(error));
       throw error;
     }
     this.tell();

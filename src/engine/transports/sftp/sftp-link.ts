@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { connect as connectTcp, type Socket } from "node:net";
 import type SftpClient from "ssh2-sftp-client";
 import type { Clock } from "../../../election/clock.js";
-import { HoldfastError } from "../../../errors.js";
+import { errorText, HoldfastError } from "../../../errors.js";
 import { within } from "../../../lifecycle/within.js";
 import { namedSecret } from "../named-secret.js";
 import type { SftpPlace } from "./sftp-place.js";
@@ -75,8 +75,8 @@ export class SftpLink {
     const answer = new Promise<Result>((resolve, reject) => {
       ask(session, (error, result) => {
         if (error === undefined || error === null) resolve(result as Result);
-        else if (statusOf(error) === null) reject(new Unanswered(`the connection was lost (${textOf(error)})`));
-        else reject(error instanceof Error ? error : new Error(textOf(error)));
+        else if (statusOf(error) === null) reject(new Unanswered(`the connection was lost (${errorText(error)})`));
+        else reject(error instanceof Error ? error : new Error(errorText(error)));
       });
     });
     return await within(replyTimeoutMs, answer, () => {
@@ -118,7 +118,7 @@ export class SftpLink {
       return link;
     } catch (error) {
       const pauseMs = rest === null ? firstPauseMs : Math.min(rest.pauseMs * 2, longestPauseMs);
-      this.rest = { until: clock.mono() + pauseMs, pauseMs, reason: textOf(error) };
+      this.rest = { until: clock.mono() + pauseMs, pauseMs, reason: errorText(error) };
       throw error;
     }
   }
@@ -159,7 +159,7 @@ export class SftpLink {
       connecting.catch(() => undefined);
       const [stranger] = strangers;
       if (stranger === undefined)
-        throw new Error(`${host}:${port} does not let us in: ${textOf(error)}`, { cause: error });
+        throw new Error(`${host}:${port} does not let us in: ${errorText(error)}`, { cause: error });
       const way = "if its key was changed on purpose, set hostKey to that";
       throw new Error(`${host}:${port} is not the server it should be: its key is ${stranger}; ${way}`, {
         cause: error,
@@ -208,5 +208,3 @@ async function once(socket: Socket): Promise<never> {
     socket.once("close", () => reject(new Error("it hung up")));
   });
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../election/clock.js";
+import { errorText } from "../../../errors.js";
 import type { OutboundFolder, RenameEnd } from "../file/folder.js";
 import { isAbandoned } from "../file/hidden-name.js";
 import { SftpFiles } from "./sftp-files.js";
@@ -77,7 +78,7 @@ export class SftpOutbox implements OutboundFolder {
 
   /** The protocol has no status for a name that is taken: it is looked for. */
   private async failed(error: unknown, to: string, replace: boolean): Promise<RenameEnd> {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     if (error instanceof Unanswered) return { kind: "failed", reason, isUnknown: true };
     const there = replace ? null : await this.files.look(to).catch(() => null);
     return there === null ? { kind: "failed", reason, isUnknown: false } : { kind: "exists" };

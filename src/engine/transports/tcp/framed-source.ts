@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { errorText } from "../../../errors.js";
 import { pause } from "../../../lifecycle/pause.js";
 import type { Framing } from "../../core/framing/framing.js";
 import { SourceStanding } from "../standing.js";
@@ -92,7 +93,7 @@ export class FramedSource implements Source {
       await this.listener.open(signal);
     } catch (error) {
       this.listener = null;
-      if (!signal.aborted) this.standing.become("failed", error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) this.standing.become("failed", errorText(error));
       throw error;
     }
     this.tell();

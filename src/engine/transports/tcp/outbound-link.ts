@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../../election/clock.js";
+import { errorText } from "../../../errors.js";
 import type { FrameReader, Framing } from "../../core/framing/framing.js";
 import { guardedWrite } from "../guarded-write.js";
 import type { DeliveryOutcome, WriteGuard } from "../transport.js";
@@ -64,7 +65,7 @@ export class OutboundLink {
     try {
       socket = socketTo(parts);
     } catch (error) {
-      return { kind: "unreached", reason: error instanceof Error ? error.message : String(error) };
+      return { kind: "unreached", reason: errorText(error) };
     }
     const failure = await new Promise<string | null>((resolve) => {
       const settle = (reason: string | null): void => {
