@@ -48,4 +48,5 @@ export const slowTests = [
   "test/simulation/sabotage.test.ts",
   "test/tidy/build.test.ts",
   "test/tidy/gates.test.ts",
+  "test/torture/workloads.test.ts",
 ];

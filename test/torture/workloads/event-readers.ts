@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import { type ServerEvent, ServerEvents } from "../../support/server-events.js";
 import { monotonicMs } from "../clock.js";
+import type { StreamEvent } from "../history.js";
 import type { NodeTask } from "../node-order.js";
 import type { Scene, Workload } from "../workload.js";
 import { rest, untilAborted } from "./pace.js";
@@ -65,14 +66,17 @@ export class EventReaders implements Workload {
     await untilAborted(scene.signal);
   }
 
+  /** There is always something new, so the end is what the store holds at this moment: nobody tells of what comes later. */
   async settle({ directUrl, log }: Scene): Promise<void> {
     for (const { name, stored } of streams) {
+      const own = this.readers.filter(({ stream }) => stream.name === name);
+      for (const reader of own) reader.hold();
       const ids = await atDatabase(directUrl, stored);
       const last = ids.at(-1) ?? 0;
-      const own = this.readers.filter(({ stream }) => stream.name === name);
       await untilNoneLeft(`events of "${name}"`, async () =>
         Promise.resolve(own.reduce((left, reader) => left + Math.max(0, last - reader.last), 0)),
       );
+      for (const reader of own) reader.tellHeld(last, log);
       const generation = own[0]?.generation ?? "";
       for (const id of ids) {
         log({
@@ -106,10 +110,20 @@ class Reader {
   generation = "";
   private readonly name: string;
   private cursor: string | null = null;
+  private held: { readonly number: number; readonly event: StreamEvent }[] | null = null;
 
   constructor(stream: Stream, name: string) {
     this.stream = stream;
     this.name = name;
+  }
+
+  /** What it hears from now on is not told yet. */
+  hold(): void {
+    this.held = [];
+  }
+
+  tellHeld(last: number, log: Scene["log"]): void {
+    for (const { number, event } of this.held ?? []) if (number <= last) log(event);
   }
 
   async read(scene: Scene, first: number, signal: AbortSignal): Promise<void> {
@@ -151,9 +165,20 @@ class Reader {
     if (id === "") return;
     const number = /\d+$/.exec(id)?.[0] ?? "";
     this.cursor = id;
-    this.last = Number(number);
+    this.last = event === "reset" ? Number(number) : Math.max(this.last, Number(number));
     this.generation = id.slice(0, id.length - number.length);
     const what = event === "hello" || event === "reset" ? ({ what: event } as const) : {};
-    log({ by: this.name, at: monotonicMs(), kind: "stream", stream: this.stream.name, reader: this.name, id, ...what });
+    const { name: reader } = this;
+    const heard: StreamEvent = {
+      by: reader,
+      at: monotonicMs(),
+      kind: "stream",
+      stream: this.stream.name,
+      reader,
+      id,
+      ...what,
+    };
+    if (this.held === null) log(heard);
+    else this.held.push({ number: Number(number), event: heard });
   }
 }
