@@ -20,7 +20,7 @@ describe("writes keep the promise of one writer", () => {
       { kind: "write", outcome: "unknown" },
       { kind: "write", from: 5 },
       { kind: "witness", n: 1 },
-      { kind: "witness", n: 2, before: 0, after: 1 },
+      { kind: "witness", n: 2, before: 1, after: 1 },
     );
     expect(told).toBe("");
   });
@@ -54,13 +54,18 @@ describe("writes break the promise of one writer", () => {
   });
 
   it("when a leader did not see what the one before it wrote", () => {
-    const told = found({ kind: "witness", n: 1 }, { kind: "witness", n: 2, epoch: "2" });
-    expect(told).toContain("read 0, and 1 was there");
+    const told = found({ kind: "witness", n: 1 }, { kind: "witness", n: 2, epoch: "2", before: 1, after: 1 });
+    expect(told).toContain("added one to something else than the 1 it found");
   });
 
   it("when a leader overwrote its own acknowledged write", () => {
-    const told = found({ kind: "write" }, { kind: "witness", n: 1 }, { kind: "witness", n: 2 });
-    expect(told).toContain("read 0, and 1 was there");
+    const told = found({ kind: "write" }, { kind: "witness", n: 1 }, { kind: "witness", n: 2, before: 1, after: 1 });
+    expect(told).toContain("added one to something else than the 1 it found");
+  });
+
+  it("when something came between two writes that the witness did not see", () => {
+    const told = found({ kind: "witness", n: 1 }, { kind: "witness", n: 2, before: 7, after: 8 });
+    expect(told).toContain("found 7, and 1 was written");
   });
 
   it("when an acknowledged write is not there, or a refused one is", () => {

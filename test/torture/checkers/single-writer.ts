@@ -37,7 +37,7 @@ function settledWrites(history: readonly HistoryEvent[]): readonly WriteEvent[] 
 
 /**
  * A leader may itself overtake a commit of its own that it got no answer to, so within an epoch only an acknowledged write must have been
- * read. Over a change of epochs nothing may be under way any more.
+ * read by the next. Over a change of epochs nothing may be under way any more.
  */
 function brokenChain(rows: readonly WitnessEvent[], writes: readonly WriteEvent[]): readonly Violation[] {
   const found: Violation[] = [];
@@ -51,8 +51,10 @@ function brokenChain(rows: readonly WitnessEvent[], writes: readonly WriteEvent[
     const epoch = BigInt(row.epoch);
     if (epoch < highest) say(`committed after epoch ${highest} had`);
     if (epoch > highest) highest = epoch;
-    const mustBeRead = before !== undefined && (before.epoch !== row.epoch || isSure(keyOf(before)));
-    if (mustBeRead && row.before !== before?.after) say(`read ${row.before}, and ${before?.after} was there`);
+    if (before !== undefined && row.before !== before.after)
+      say(`found ${row.before}, and ${before.after} was written`);
+    const mustBeRead = before === undefined || before.epoch !== row.epoch || isSure(keyOf(before));
+    if (mustBeRead && row.after !== row.before + 1) say(`added one to something else than the ${row.before} it found`);
     before = row;
   }
   return found;

@@ -1,0 +1,186 @@
+import type { SmallRun } from "../small-run.js";
+import type { Workload } from "../workload.js";
+import { Lanes } from "../workloads/lanes.js";
+import { Register } from "../workloads/register.js";
+import type { Replacement } from "./sabotaged-build.js";
+
+/** A build with one promise broken, the checker that has to notice, and what brings it to light. */
+export interface Sabotage {
+  readonly name: string;
+  readonly caughtBy: string;
+  readonly replacements: readonly Replacement[];
+  readonly workload: () => readonly Workload[];
+  readonly play: (run: SmallRun) => Promise<void>;
+}
+
+export const batch = 5;
+const election = "migrations/0001_election.sql";
+const register = (): readonly Workload[] => [new Register()];
+const lanes = (): readonly Workload[] => [new Lanes({ lanes: 20, perSecond: 200, batch })];
+const isEnqueued = (event: { readonly kind: string; readonly outcome?: string }): boolean =>
+  event.kind === "enqueue" && event.outcome === "done";
+
+/** The intake tells its callers first, and asks the database afterwards. */
+const acknowledgedTooSoon: readonly Replacement[] = [
+  {
+    file: "dist/queue/intake.js",
+    old: "const placed = this.place(fresh);\n        this.appender.hold(messagesOf(next));",
+    new: `const placed = this.place(fresh);
+        fresh.forEach((one, index) => one.resolve({ ...placed.batch.messages[index], duplicate: false }));
+        this.appender.hold(messagesOf(next));
+        await new Promise((resolve) => setTimeout(resolve, 50));`,
+  },
+];
+
+/** The leader stands still in the middle of a write until another one has written; more than once, since only some writes go there. */
+async function freezeWriters(run: SmallRun): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    const leader = await run.leaderOf("writer");
+    await run.freeze(leader, "in_transaction", () => run.leaderOf("writer", leader));
+    await run.leaderOf("writer", leader);
+  }
+}
+
+async function killTwice(run: SmallRun): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    await run.more(10, isEnqueued);
+    await run.kill(await run.leaderOf("queue"), "in_handler");
+  }
+  await run.more(10, isEnqueued);
+}
+
+export const sabotages: readonly Sabotage[] = [
+  {
+    name: "the fence lets every epoch pass",
+    caughtBy: "single writer",
+    replacements: [
+      {
+        file: election,
+        old: "  perform pg_advisory_xact_lock_shared(v_lease.fence_key);\n  if current_setting",
+        new: "  return;\n  if current_setting",
+      },
+      {
+        file: election,
+        old: "begin\n  if current_setting('holdfast.fence', true) is distinct from p_stamp then",
+        new: "begin\n  return;\n  if current_setting('holdfast.fence', true) is distinct from p_stamp then",
+      },
+    ],
+    workload: register,
+    play: freezeWriters,
+  },
+  {
+    name: "an election raises no epoch",
+    caughtBy: "epochs",
+    replacements: [
+      {
+        file: election,
+        old: "    epoch = epoch + 1,\n    holder = p_request",
+        new: "    epoch = greatest(epoch, 1),\n    holder = p_request",
+      },
+    ],
+    workload: register,
+    play: async (run) => {
+      const leader = await run.leaderOf("writer");
+      await run.kill(leader);
+      await run.leaderOf("writer", leader);
+    },
+  },
+  {
+    name: "the gate does not look at its deadline",
+    caughtBy: "gates",
+    replacements: [
+      {
+        file: "dist/election/core/leading.js",
+        old: "return elapsedMs(term.trust.since, mono, wall, readBoot) < term.trust.lengthMs;",
+        new: "return true;",
+      },
+    ],
+    workload: register,
+    play: freezeWriters,
+  },
+  {
+    name: "a token for an effect is given without a look at the clock",
+    caughtBy: "sinks",
+    replacements: [
+      {
+        file: "dist/election/gate.js",
+        old: 'if (term === null || term.phase !== "leading" || !this.trusts(term))',
+        new: 'if (term === null || term.phase !== "leading")',
+      },
+    ],
+    workload: register,
+    play: freezeWriters,
+  },
+  {
+    name: "a message is acknowledged before it is committed",
+    caughtBy: "lost and unexpected",
+    replacements: acknowledgedTooSoon,
+    workload: lanes,
+    play: killTwice,
+  },
+  {
+    name: "the second of a lane is handed out before the first",
+    caughtBy: "order",
+    replacements: [
+      {
+        file: "dist/queue/deliveries.js",
+        old: "for (const stored of messages) {",
+        new: "for (const stored of messages.length < 2 ? messages : [messages[1], messages[0], ...messages.slice(2)]) {",
+      },
+    ],
+    workload: lanes,
+    play: async (run) => await run.more(20, isEnqueued),
+  },
+  {
+    name: "a crash costs an attempt",
+    caughtBy: "repetitions",
+    replacements: [
+      {
+        file: "migrations/0003_queue.sql",
+        old: "leased_until = null, reclaims = reclaims + (claim_epoch < p_epoch)::integer\n",
+        new: "leased_until = null, attempts = attempts + 1, reclaims = reclaims + (claim_epoch < p_epoch)::integer\n",
+      },
+    ],
+    workload: lanes,
+    play: killTwice,
+  },
+  {
+    name: "nobody takes over, by evidence or by the end of the lease",
+    caughtBy: "leaderless",
+    replacements: [
+      {
+        file: election,
+        old: "  if v_lease.expires_at > v_now then\n    if p_evidence is null or v_lease.holder is null then",
+        new: "  if v_lease.expires_at > v_now or v_lease.holder is not null then\n    if true then",
+      },
+    ],
+    workload: register,
+    play: async (run) => {
+      await run.kill(await run.leaderOf("writer"));
+      await run.silence();
+    },
+  },
+  {
+    name: "each election leaves descriptors open",
+    caughtBy: "resources",
+    replacements: [
+      {
+        file: "dist/election/leader-work.js",
+        old: "controller = new AbortController();",
+        new: `controller = new AbortController();
+    leaked = Array.from({ length: 20 }, () => process.getBuiltinModule("node:fs").openSync("/dev/null"));`,
+      },
+    ],
+    workload: register,
+    play: async (run) => {
+      await run.leaderOf("writer");
+      await run.measure("baseline");
+      for (let round = 0; round < 4; round += 1) {
+        const leader = await run.leaderOf("writer");
+        await run.stepDown(leader, "writer");
+        await run.leaderOf("writer", leader);
+      }
+      await run.measure("after");
+    },
+  },
+];
