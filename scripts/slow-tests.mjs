@@ -49,4 +49,5 @@ export const slowTests = [
   "test/tidy/build.test.ts",
   "test/tidy/gates.test.ts",
   "test/torture/workloads.test.ts",
+  "test/torture/sabotage/sabotage.test.ts",
 ];

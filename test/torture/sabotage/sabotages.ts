@@ -1,6 +1,10 @@
+import type { HistoryEvent } from "../history.js";
 import type { SmallRun } from "../small-run.js";
 import type { Workload } from "../workload.js";
+import { EventReaders } from "../workloads/event-readers.js";
+import { JobLoad } from "../workloads/job-load.js";
 import { Lanes } from "../workloads/lanes.js";
+import { MllpFeed } from "../workloads/mllp-feed.js";
 import { Register } from "../workloads/register.js";
 import type { Replacement } from "./sabotaged-build.js";
 
@@ -8,6 +12,8 @@ import type { Replacement } from "./sabotaged-build.js";
 export interface Sabotage {
   readonly name: string;
   readonly caughtBy: string;
+  /** What it then says, among other things. */
+  readonly saying: string;
   readonly replacements: readonly Replacement[];
   readonly workload: () => readonly Workload[];
   readonly play: (run: SmallRun) => Promise<void>;
@@ -17,8 +23,13 @@ export const batch = 5;
 const election = "migrations/0001_election.sql";
 const register = (): readonly Workload[] => [new Register()];
 const lanes = (): readonly Workload[] => [new Lanes({ lanes: 20, perSecond: 200, batch })];
-const isEnqueued = (event: { readonly kind: string; readonly outcome?: string }): boolean =>
-  event.kind === "enqueue" && event.outcome === "done";
+/** The second agent is now and then too late with its report. */
+const jobs = (): readonly Workload[] => [new JobLoad({ perSecond: 20, agents: 3, submitters: 2 })];
+const isDone =
+  (kind: HistoryEvent["kind"]) =>
+  (event: HistoryEvent): boolean =>
+    event.kind === kind && "outcome" in event && event.outcome === "done";
+const isEnqueued = isDone("enqueue");
 
 /** The intake tells its callers first, and asks the database afterwards. */
 const acknowledgedTooSoon: readonly Replacement[] = [
@@ -28,7 +39,7 @@ const acknowledgedTooSoon: readonly Replacement[] = [
     new: `const placed = this.place(fresh);
         fresh.forEach((one, index) => one.resolve({ ...placed.batch.messages[index], duplicate: false }));
         this.appender.hold(messagesOf(next));
-        await new Promise((resolve) => setTimeout(resolve, 50));`,
+        await new Promise((resolve) => setTimeout(resolve, 200));`,
   },
 ];
 
@@ -53,6 +64,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "the fence lets every epoch pass",
     caughtBy: "single writer",
+    saying: "added one to something else",
     replacements: [
       {
         file: election,
@@ -71,6 +83,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "an election raises no epoch",
     caughtBy: "epochs",
+    saying: "was given to",
     replacements: [
       {
         file: election,
@@ -88,6 +101,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "the gate does not look at its deadline",
     caughtBy: "gates",
+    saying: "was open at least",
     replacements: [
       {
         file: "dist/election/core/leading.js",
@@ -101,6 +115,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "a token for an effect is given without a look at the clock",
     caughtBy: "sinks",
+    saying: "the trusting sink took",
     replacements: [
       {
         file: "dist/election/gate.js",
@@ -114,6 +129,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "a message is acknowledged before it is committed",
     caughtBy: "lost and unexpected",
+    saying: "was acknowledged",
     replacements: acknowledgedTooSoon,
     workload: lanes,
     play: killTwice,
@@ -121,6 +137,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "the second of a lane is handed out before the first",
     caughtBy: "order",
+    saying: "came right after",
     replacements: [
       {
         file: "dist/queue/deliveries.js",
@@ -134,6 +151,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "a crash costs an attempt",
     caughtBy: "repetitions",
+    saying: "spent an attempt without a failure",
     replacements: [
       {
         file: "migrations/0003_queue.sql",
@@ -147,6 +165,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "nobody takes over, by evidence or by the end of the lease",
     caughtBy: "leaderless",
+    saying: "was led by nobody",
     replacements: [
       {
         file: election,
@@ -163,6 +182,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "each election leaves descriptors open",
     caughtBy: "resources",
+    saying: "descriptors in the end",
     replacements: [
       {
         file: "dist/election/leader-work.js",
@@ -182,5 +202,50 @@ export const sabotages: readonly Sabotage[] = [
       }
       await run.measure("after");
     },
+  },
+  {
+    name: "a result of a lease that was replaced is accepted",
+    caughtBy: "jobs",
+    saying: "was accepted, and",
+    replacements: [
+      {
+        file: "migrations/0004_jobs.sql",
+        old: `j.state = 'leased' and j.job_epoch = x.job_epoch and j.lease_id = x.lease_id
+      and j.agent = x.agent and x.again is null
+    returning x.i`,
+        new: `j.reported_epoch is distinct from x.job_epoch and x.again is null
+    returning x.i`,
+      },
+    ],
+    workload: jobs,
+    play: async (run) => await run.more(150, isDone("submit")),
+  },
+  {
+    name: "an HL7 message is acknowledged before it is committed",
+    caughtBy: "messages",
+    saying: "was acknowledged, and did not come to",
+    replacements: acknowledgedTooSoon,
+    workload: () => [new MllpFeed({ senders: 6, perSecond: 60 })],
+    play: async (run) => {
+      for (let round = 0; round < 3; round += 1) {
+        await run.more(20, isDone("mllp_sent"));
+        await run.kill(await run.leaderOf("engine"));
+      }
+      await run.more(20, isDone("mllp_sent"));
+    },
+  },
+  {
+    name: "one event in twenty is not sent to those who listen",
+    caughtBy: "streams",
+    saying: "came right after",
+    replacements: [
+      {
+        file: "dist/server/event-stream.js",
+        old: "reading.events.map((event)",
+        new: "reading.events.filter(({ id }) => id % 20 !== 0).map((event)",
+      },
+    ],
+    workload: () => [...jobs(), new EventReaders({ readers: 1 })],
+    play: async (run) => await run.more(40, isDone("submit")),
   },
 ];
