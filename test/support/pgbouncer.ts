@@ -18,6 +18,8 @@ export interface PgBouncer extends AsyncDisposable {
 /** Where the pooler listens, and what a command must look like to be run there. */
 export interface PoolerPlace {
   readonly address: string;
+  /** Files of a key and a certificate, where clients may want TLS. */
+  readonly tls?: { readonly key: string; readonly certificate: string };
   enter(command: readonly string[]): readonly string[];
 }
 
@@ -41,6 +43,7 @@ export async function startPgBouncer(serverUrl: string, place: PoolerPlace = her
     "max_client_conn = 200",
     "default_pool_size = 20",
     "ignore_startup_parameters = extra_float_digits",
+    ...tlsLines(place),
     "",
   ];
   await writeFile(join(folder, "pgbouncer.ini"), lines.join("\n"));
@@ -78,6 +81,12 @@ export async function startPgBouncer(serverUrl: string, place: PoolerPlace = her
     throw new Error("PgBouncer does not answer");
   }
   return { through, restart, [Symbol.asyncDispose]: stop };
+}
+
+function tlsLines({ tls }: PoolerPlace): readonly string[] {
+  if (tls === undefined) return [];
+  const { key, certificate } = tls;
+  return ["client_tls_sslmode = allow", `client_tls_key_file = ${key}`, `client_tls_cert_file = ${certificate}`];
 }
 
 function spawnPooler(place: PoolerPlace, config: string): { child: ChildProcess; exited: Promise<unknown> } {

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type FakeClock, startFakeClock } from "../support/faketime.js";
 import { type PgBouncer, startPgBouncer } from "../support/pgbouncer.js";
+import { certificate } from "./certificate.js";
 import { Database } from "./database.js";
 import { openDatabase } from "./database-setup.js";
 import type { HistoryEvent } from "./history.js";
@@ -68,9 +69,9 @@ export class Cluster implements AsyncDisposable {
       const network = keep(options.network === "namespaces" ? openNamespaces() : openLoopback());
       const clock = keep(await startFakeClock("within a second"));
       const database = keep(await Database.start(network, options.folder));
-      const token = await openDatabase(database.appUrl(network.shared), options.dist);
+      const token = await openDatabase(database.appUrl(network.shared), options.dist, "require");
       const proxy = keep(await startWireProxy(network.outside, { address: network.shared, port: database.port }));
-      const pooler = keep(await startPgBouncer(database.appUrl(network.shared), network.addHost("pool")));
+      const pooler = keep(await startPoolerIn(network, database));
       const parts: Parts = { network, database, proxy, pooler, clock, token };
       const seats = ["a", "b", "c", "d", "e"].slice(0, options.size).map((name) => seatOf(name, parts, options));
       return new Cluster(parts, seats);
@@ -112,11 +113,16 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
+async function startPoolerIn(network: Network, database: Database): Promise<PgBouncer> {
+  const tls = { key: certificate.key, certificate: certificate.crt };
+  return await startPgBouncer(database.appUrl(network.shared), { ...network.addHost("pool"), tls });
+}
+
 function seatOf(name: string, parts: Parts, { dist, folder, log }: ClusterOptions): Seat {
   const { network, database, proxy, pooler, clock } = parts;
   const direct = { address: network.shared, port: database.port };
   const directUrl = database.appUrl(direct.address);
-  const tls = "disable";
+  const tls = "require";
   const pooled = new URL(pooler.through(directUrl));
   const byPlace: Readonly<Record<string, { readonly path: DatabasePath; readonly ways: readonly Peer[] }>> = {
     b: {

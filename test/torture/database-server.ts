@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { chmodSync, closeSync, copyFileSync, existsSync, openSync, readFileSync } from "node:fs";
 import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findBinaries } from "../../src/store/embedded/binaries.js";
@@ -10,6 +10,7 @@ import { namespaceCommand } from "../../src/store/embedded/run-as.js";
 import type { StopMode } from "../../src/store/embedded/shutdown.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { administratorEnv } from "../support/programs.js";
+import { certificate } from "./certificate.js";
 import type { Host } from "./network.js";
 
 const deadlineMs = 60_000;
@@ -22,6 +23,8 @@ const defaults: Settings = {
   shared_buffers: "96MB",
   max_wal_size: "256MB",
   wal_retrieve_retry_interval: "100ms",
+  // Off this machine's loopback nodes speak TLS with it, or not at all.
+  ssl: "on",
   // A walsender that waits for a replica which is cut off must not hold up a fast stop.
   wal_sender_timeout: "5s",
 };
@@ -66,6 +69,9 @@ export class DatabaseServer implements AsyncDisposable {
     const locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
     const args = ["-D", this.pgdata, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions"];
     run(...asNobody, initdb, ...args, ...locale);
+    copyFileSync(certificate.crt, join(this.pgdata, "server.crt"));
+    copyFileSync(certificate.key, join(this.pgdata, "server.key"));
+    chmodSync(join(this.pgdata, "server.key"), 0o600);
   }
 
   /** By its own address, or by another that leads there. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { withClient } from "../support/postgres.js";
 import { copyOnline } from "../support/replica.js";
@@ -27,6 +28,8 @@ export class Database implements AsyncDisposable {
   private primaryServer: DatabaseServer;
   private replicaServer: DatabaseServer | null = null;
   private made = 1;
+  private adding: Promise<void> = Promise.resolve();
+  private isClosed = false;
 
   private constructor(network: Network, folder: string, hosts: readonly Host[], primary: DatabaseServer) {
     this.network = network;
@@ -94,6 +97,21 @@ export class Database implements AsyncDisposable {
     this.replicaServer = replica;
   }
 
+  /** Beside whatever goes on. Where it fails, as when the primary goes away meanwhile, it is tried again until it is there. */
+  addReplicaSoon(): void {
+    this.adding = this.addReplicaInTheEnd();
+  }
+
+  private async addReplicaInTheEnd(): Promise<void> {
+    while (!this.isClosed && this.replicaServer === null) {
+      try {
+        await this.addReplica();
+      } catch {
+        await pause(500);
+      }
+    }
+  }
+
   /** From now on nothing of what the primary commits reaches the replica. What was acknowledged before `lostFrom` has. */
   async cutReplication(): Promise<CutTail> {
     const replica = this.theReplica();
@@ -146,12 +164,9 @@ export class Database implements AsyncDisposable {
     if (!answers) throw new Error(`The database does not answer:\n${this.primaryServer.log()}`);
   }
 
-  async restart(mode: "fast" | "immediate"): Promise<void> {
-    await this.primaryServer.stop(mode);
-    await this.primaryServer.start({}, this.listenAt(this.primaryServer.host));
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
+    this.isClosed = true;
+    await this.adding;
     await this.replicaServer?.[Symbol.asyncDispose]();
     await this.primaryServer[Symbol.asyncDispose]();
   }

@@ -1,12 +1,15 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { createSecureContext, TLSSocket } from "node:tls";
+import { certificate } from "./certificate.js";
 import type { Peer, Way } from "./network.js";
 import { CommandCompletions } from "./wire-frames.js";
 
 /** What becomes of a connection whose COMMIT was done and not answered. */
-export type LostReply = "silence" | "reset";
+export type LostReply = "silence" | "end";
 
-/** A wire between nodes and their PostgreSQL, which understands as much of its protocol, without TLS, as to see a COMMIT answered. */
+/** A wire between nodes and their PostgreSQL. It ends their TLS, and understands as much of the protocol as to see a COMMIT answered. */
 export interface WireProxy extends AsyncDisposable {
   readonly address: string;
   readonly port: number;
@@ -18,6 +21,12 @@ export interface WireProxy extends AsyncDisposable {
   /** The next COMMIT is done without its client being told. Resolves when it happened; false where the signal ended before. */
   loseReply(how: LostReply, signal: AbortSignal): Promise<boolean>;
 }
+
+const wishForTls = Buffer.from([0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f]);
+const secureContext = createSecureContext({
+  cert: readFileSync(certificate.crt),
+  key: readFileSync(certificate.key),
+});
 
 interface Conditions {
   delayMs: number;
@@ -35,10 +44,16 @@ interface Wire {
 export async function startWireProxy(address: string, target: Peer): Promise<WireProxy> {
   const wires = new Set<Wire>();
   const conditions: Conditions = { delayMs: 0, cut: null, reply: null };
-  const listener = createServer((client) => {
-    const wire = openWire(client, target, conditions);
-    wires.add(wire);
-    client.on("close", () => wires.delete(wire));
+  const listener = createServer((socket) => {
+    // The first thing that a client sends is its wish for TLS, eight bytes that no other message begins with.
+    socket.once("data", (bytes) => {
+      const client = bytes.equals(wishForTls) ? secured(socket) : socket;
+      const wire = openWire(client, target, conditions);
+      if (client === socket) wire.toServer.push(bytes);
+      wires.add(wire);
+      client.on("close", () => wires.delete(wire));
+    });
+    socket.on("error", () => socket.destroy());
   });
   listener.listen(0, address);
   await once(listener, "listening");
@@ -79,6 +94,11 @@ export async function startWireProxy(address: string, target: Peer): Promise<Wir
   };
 }
 
+function secured(socket: Socket): Socket {
+  socket.write("S");
+  return new TLSSocket(socket, { isServer: true, secureContext });
+}
+
 function openWire(client: Socket, target: Peer, conditions: Conditions): Wire {
   const server = connect(target.port, target.address);
   const wire: Wire = {
@@ -94,7 +114,7 @@ function openWire(client: Socket, target: Peer, conditions: Conditions): Wire {
     const committed = completions.take(bytes).includes("COMMIT");
     if (!muted && committed && conditions.reply !== null) {
       muted = true;
-      if (conditions.reply.how === "reset") client.resetAndDestroy();
+      if (conditions.reply.how === "end") client.destroy();
       conditions.reply.done();
     }
     if (!muted) wire.toClient.push(bytes);

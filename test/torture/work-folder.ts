@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { administratorEnv } from "../support/programs.js";
@@ -21,6 +21,14 @@ export async function openWorkFolder(): Promise<WorkFolder> {
   // The pooler runs as another user, and reads its settings there.
   await chmod(path, 0o755);
   return { path, [Symbol.asyncDispose]: () => remove(path) };
+}
+
+/** What nodes and servers logged, for whoever wants to know why. */
+export async function keepLogs(folder: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  const isLog = (name: string): boolean => name.endsWith(".log") || name.endsWith("/log");
+  for (const name of (await readdir(folder, { recursive: true })).filter(isLog))
+    await copyFile(join(folder, name), join(target, name.replace(/^nodes\//, "").replaceAll("/", "-")));
 }
 
 /** File systems that are mounted below it go first. */

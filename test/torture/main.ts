@@ -1,0 +1,92 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArguments, type TortureArguments } from "./arguments.js";
+import type { FaultKind } from "./history.js";
+import { judge } from "./judgement.js";
+import { mayMakeNamespaces } from "./namespaces.js";
+import { writeHistory } from "./recorder.js";
+import { type Tortured, torture } from "./run.js";
+import { expectedRejections, type Summary, summarize } from "./summary.js";
+import { summaryTable } from "./summary-table.js";
+import { everyWorkload } from "./workloads/every-workload.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Without networks of one's own nobody can be cut off from all, and no disk be filled that others use, too. */
+const needNamespaces: readonly FaultKind[] = ["disk_full"];
+
+/** The exit code: 0 where everything was tried and every promise kept, 1 where not, 2 where it was not understood. */
+export async function main(args: readonly string[]): Promise<number> {
+  const parsed = parseArguments(args, Date.now() % 1_000_000);
+  if (parsed.kind === "refused") {
+    process.stderr.write(`${parsed.message}\n`);
+    return 2;
+  }
+  const given = new AbortController();
+  const giveUp = (): void => given.abort(new Error("given up"));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, giveUp);
+  try {
+    return await runAndReport(parsed.run, given.signal);
+  } catch (error) {
+    if (!given.signal.aborted) throw error;
+    tell("given up; everything is cleaned up");
+    return 130;
+  }
+}
+
+async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise<number> {
+  const network = mayMakeNamespaces() ? "namespaces" : "loopback";
+  const impossible = network === "namespaces" ? [] : needNamespaces.filter((kind) => run.faults.includes(kind));
+  const faults = run.faults.filter((kind) => !impossible.includes(kind));
+  mkdirSync(run.out, { recursive: true });
+  tell(`seed ${run.seed}: npm run torture -- --minutes ${run.minutes} --seed ${run.seed} repeats its plan`);
+  const tortured = await torture({
+    ...run,
+    dist: join(root, "dist"),
+    commit: commit(),
+    faults,
+    network,
+    size: 3,
+    workloads: everyWorkload(),
+    logs: join(run.out, "logs"),
+    tell,
+    signal,
+  });
+  const { summary, table } = judged(tortured, run, impossible);
+  await writeHistory(join(run.out, "history.jsonl"), tortured.history);
+  await writeFile(join(run.out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
+  tell(table);
+  return summary.violations.length === 0 && summary.missing.length === 0 ? 0 : 1;
+}
+
+function judged(
+  { history, collapses }: Tortured,
+  { faults }: TortureArguments,
+  impossible: readonly FaultKind[],
+): { readonly summary: Summary; readonly table: string } {
+  const verdicts = judge(history);
+  const violations = [
+    ...verdicts.flatMap((verdict) => verdict.violations),
+    ...collapses.map((text) => ({ checker: "processes", text, at: 0 })),
+  ];
+  const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node.js ${process.version}`;
+  // Which refusals a few chosen faults bring about is nobody's promise.
+  const rejections = faults.length > 10 ? expectedRejections : [];
+  const summary = summarize({ history, wanted: faults, impossible, rejections, machine, violations });
+  return { summary, table: summaryTable(summary, verdicts) };
+}
+
+function commit(): string {
+  return execFileSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
+    cwd: root,
+    encoding: "utf8",
+  }).trim();
+}
+
+function tell(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
