@@ -30,7 +30,7 @@ export function parseArguments(args: readonly string[], chosenSeed: number): Par
       },
     }));
   } catch (error) {
-    return refused(`${(error as Error).message.split(". ")[0]}. Usage: ${usage}`);
+    return refused(`${(error as Error).message.split(/\.\s/)[0]}. Usage: ${usage}`);
   }
   const minutes = Number(values.minutes ?? 10);
   if (!(minutes > 0 && minutes <= 24 * 60))

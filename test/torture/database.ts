@@ -70,6 +70,11 @@ export class Database implements AsyncDisposable {
     return this.primaryServer.url(this.network.shared);
   }
 
+  /** As who owns everything in it; being an administrator at first, it gets in where no connection is left for others. */
+  get ownerUrl(): string {
+    return `${this.url}?options=${encodeURIComponent("-c role=app")}`;
+  }
+
   /** As the nodes log in, at this address. */
   appUrl(address: string, atPort: number = port): string {
     return `postgres://app:app@${address}:${atPort}/torture`;

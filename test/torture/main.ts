@@ -9,6 +9,7 @@ import type { FaultKind } from "./history.js";
 import { judge } from "./judgement.js";
 import { mayMakeNamespaces } from "./namespaces.js";
 import { writeHistory } from "./recorder.js";
+import { renderReport } from "./report/report.js";
 import { type Tortured, torture } from "./run.js";
 import { expectedRejections, type Summary, summarize } from "./summary.js";
 import { summaryTable } from "./summary-table.js";
@@ -56,8 +57,9 @@ async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise
     tell,
     signal,
   });
-  const { summary, table } = judged(tortured, run, impossible);
+  const { summary, table, report } = judged(tortured, run, impossible);
   await writeHistory(join(run.out, "history.jsonl"), tortured.history);
+  await writeFile(join(run.out, "report.html"), report);
   await writeFile(join(run.out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
   tell(table);
   return summary.violations.length === 0 && summary.missing.length === 0 ? 0 : 1;
@@ -67,7 +69,7 @@ function judged(
   { history, collapses }: Tortured,
   { faults }: TortureArguments,
   impossible: readonly FaultKind[],
-): { readonly summary: Summary; readonly table: string } {
+): { readonly summary: Summary; readonly table: string; readonly report: string } {
   const verdicts = judge(history);
   const violations = [
     ...verdicts.flatMap((verdict) => verdict.violations),
@@ -77,7 +79,7 @@ function judged(
   // Which refusals a few chosen faults bring about is nobody's promise.
   const rejections = faults.length > 10 ? expectedRejections : [];
   const summary = summarize({ history, wanted: faults, impossible, rejections, machine, violations });
-  return { summary, table: summaryTable(summary, verdicts) };
+  return { summary, table: summaryTable(summary, verdicts), report: renderReport(history, verdicts) };
 }
 
 function commit(): string {

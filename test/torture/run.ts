@@ -39,8 +39,6 @@ export interface Tortured {
   readonly collapses: readonly string[];
 }
 
-/** Of a queue of the workloads: so many messages of a lane may come again after one failover. */
-const batch = 20;
 const longestGapMs = 10_000;
 const progressEveryMs = 5_000;
 const quietMs = 3_000;
@@ -51,7 +49,6 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
   const nodes = join(folder.path, "nodes");
   mkdirSync(nodes, { recursive: true });
   const recorder = new Recorder(folder.path);
-  recorder.log(runEvent(options));
   const { dist, network, size } = options;
   options.tell(`preparing ${size} nodes and a database, ${network}`);
   await using cluster = await Cluster.prepare({ dist, network, size, folder: folder.path, log: recorder.log });
@@ -59,7 +56,10 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
   setMaxListeners(0, load.signal, options.signal);
   const scene = sceneOf(cluster, recorder, options.seed, AbortSignal.any([load.signal, options.signal]));
   try {
-    await prepareAndRun(cluster, scene, load, options, recorder);
+    const task = await prepareLoad(scene, options);
+    recorder.log(runEvent(options, task));
+    await cluster.open(task);
+    await runLoad(cluster, scene, load, options, recorder);
     await cluster.close();
     const history = await mergeHistories(recorder.events, nodes);
     return { history, collapses: cluster.seats.flatMap(({ collapses }) => collapses) };
@@ -71,17 +71,20 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
   }
 }
 
-async function prepareAndRun(
+async function prepareLoad(scene: Scene, { workloads, signal }: TortureOptions): Promise<Partial<NodeTask>> {
+  const task: Partial<NodeTask> = {};
+  for (const workload of workloads) Object.assign(task, await workload.prepare(scene));
+  signal.throwIfAborted();
+  return task;
+}
+
+async function runLoad(
   cluster: Cluster,
   scene: Scene,
   load: AbortController,
   { workloads, tell, signal, minutes, seed, faults }: TortureOptions,
   recorder: Recorder,
 ): Promise<void> {
-  const task: Partial<NodeTask> = {};
-  for (const workload of workloads) Object.assign(task, await workload.prepare(scene));
-  signal.throwIfAborted();
-  await cluster.open(task);
   const running = workloads.map((workload) => workload.run(scene));
   const all = Promise.all(running);
   // It is awaited below; until then a failure must not pass for one that nobody waits for.
@@ -106,16 +109,16 @@ async function prepareAndRun(
   await tellResources(cluster, recorder, "after");
 }
 
-function runEvent({ seed, commit, minutes, faults }: TortureOptions): HistoryEvent {
+function runEvent({ seed, commit, minutes, faults }: TortureOptions, task: Partial<NodeTask>): HistoryEvent {
   const { ttlMs, fenceMs } = timings;
-  const bounds = { ttlMs, fenceMs, batch, longestGapMs };
+  const bounds = { ttlMs, fenceMs, batch: task.queue?.batch ?? 0, longestGapMs };
   return { by: "orchestrator", at: monotonicMs(), kind: "run", seed, commit, minutes, faults, ...bounds };
 }
 
 function sceneOf(cluster: Cluster, { log }: Recorder, seed: number, signal: AbortSignal): Scene {
   return {
     places: cluster.seats.map(({ place }) => place),
-    directUrl: () => cluster.database.url,
+    directUrl: () => cluster.database.ownerUrl,
     token: cluster.token,
     outsideHost: cluster.network.outside,
     random: new Random(seed + 1),
