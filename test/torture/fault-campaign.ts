@@ -6,9 +6,11 @@ import type { Facts, FaultScene } from "./faults/fault.js";
 import { strikes } from "./faults/strikes.js";
 import type { FaultKind, HistoryEvent } from "./history.js";
 import { Plan, type PlannedFault, type Wave } from "./plan.js";
+import type { Scene } from "./workload.js";
 
 export interface CampaignOptions {
   readonly cluster: Cluster;
+  readonly load: Scene;
   readonly seed: number;
   readonly faults: readonly FaultKind[];
   readonly log: (event: HistoryEvent) => void;
@@ -60,15 +62,15 @@ export class FaultCampaign {
   }
 
   private async strikeOne({ kind, number, seed, afterMs }: PlannedFault): Promise<void> {
-    const { cluster, log, signal } = this.options;
-    const strike = strikes[kind];
-    if (strike === undefined) return;
+    const { cluster, load, log, signal } = this.options;
     await pause(afterMs, undefined, { signal }).catch(() => undefined);
     const begun: { readonly on: string; readonly facts: Facts }[] = [];
     const tell = (phase: "begin" | "end", on: string, { at, ...facts }: Facts): void =>
       log({ by: "orchestrator", at: at ?? monotonicMs(), kind: "fault", fault: kind, number, phase, on, ...facts });
     const scene: FaultScene = {
       cluster,
+      load,
+      number,
       random: new Random(seed),
       signal,
       begin: (on, facts = {}) => {
@@ -79,7 +81,7 @@ export class FaultCampaign {
       },
     };
     try {
-      await strike(scene);
+      await strikes[kind](scene);
     } finally {
       this.active.delete(number);
       if (begun.length === 0) this.plan.giveBack(kind);

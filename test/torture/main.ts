@@ -33,9 +33,12 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     return await runAndReport(parsed.run, given.signal);
   } catch (error) {
-    if (!given.signal.aborted) throw error;
-    tell("given up; everything is cleaned up");
-    return 130;
+    if (given.signal.aborted) {
+      tell("given up; everything is cleaned up");
+      return 130;
+    }
+    process.stderr.write(`the run could not be carried through: ${(error as Error).stack}\n`);
+    return 1;
   }
 }
 

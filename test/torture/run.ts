@@ -53,8 +53,9 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
   options.tell(`preparing ${size} nodes and a database, ${network}`);
   await using cluster = await Cluster.prepare({ dist, network, size, folder: folder.path, log: recorder.log });
   const load = new AbortController();
-  setMaxListeners(0, load.signal, options.signal);
-  const scene = sceneOf(cluster, recorder, options.seed, AbortSignal.any([load.signal, options.signal]));
+  const either = AbortSignal.any([load.signal, options.signal]);
+  setMaxListeners(0, load.signal, options.signal, either);
+  const scene = sceneOf(cluster, recorder, options.seed, either);
   try {
     const task = await prepareLoad(scene, options);
     recorder.log(runEvent(options, task));
@@ -91,7 +92,7 @@ async function runLoad(
   all.catch(() => load.abort());
   await pause(quietMs, undefined, { signal });
   await tellResources(cluster, recorder, "baseline");
-  const campaign = new FaultCampaign({ cluster, seed, faults, log: recorder.log, signal: scene.signal });
+  const campaign = new FaultCampaign({ cluster, load: scene, seed, faults, log: recorder.log, signal: scene.signal });
   const progress = setInterval(() => tell(campaign.progress()), progressEveryMs);
   try {
     await campaign.run(minutes * 60_000);

@@ -3,6 +3,7 @@ import type { Random } from "../../simulation/random.js";
 import type { Cluster } from "../cluster.js";
 import type { FaultEvent } from "../history.js";
 import type { Seat } from "../seat.js";
+import type { Scene } from "../workload.js";
 
 /** What is known of a fault when it begins. */
 export type Facts = Pick<FaultEvent, "point" | "lostFrom"> & {
@@ -12,6 +13,10 @@ export type Facts = Pick<FaultEvent, "point" | "lostFrom"> & {
 
 export interface FaultScene {
   readonly cluster: Cluster;
+  /** What the workloads are given. */
+  readonly load: Scene;
+  /** Of this fault, in this run. */
+  readonly number: number;
   /** The fault's own. */
   readonly random: Random;
   /** Ends where the run is given up: whatever a fault waits for then ends at once. */

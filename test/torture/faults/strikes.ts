@@ -1,4 +1,5 @@
 import type { FaultKind } from "../history.js";
+import { duplicateRequests, flood, slowClients } from "./clients.js";
 import type { Strike } from "./fault.js";
 import { partition, partitionFromDatabase, partitionToDatabase } from "./partitions.js";
 import { blockLoop, freeze, freezeInTransaction, kill } from "./processes.js";
@@ -7,7 +8,7 @@ import { terminateListener, terminateLockSession, terminateWorker } from "./sess
 import { clockJump, poolerRestart } from "./surroundings.js";
 import { replyLostAfterCommit, slowDatabase } from "./wire.js";
 
-export const strikes: Readonly<Partial<Record<FaultKind, Strike>>> = {
+export const strikes: Readonly<Record<FaultKind, Strike>> = {
   kill,
   freeze,
   freeze_in_transaction: freezeInTransaction,
@@ -27,4 +28,7 @@ export const strikes: Readonly<Partial<Record<FaultKind, Strike>>> = {
   connections_exhausted: connectionsExhausted,
   disk_full: diskFull,
   clock_jump: clockJump,
+  duplicate_requests: duplicateRequests,
+  flood,
+  slow_clients: slowClients,
 };
