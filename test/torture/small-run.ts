@@ -26,8 +26,8 @@ export interface SmallRunOptions {
   readonly longestGapMs: number;
   /** Of the queue, as its workload has it. */
   readonly batch: number;
-  /** How long all that was taken in may take to be worked off. */
-  readonly settleMs: number;
+  /** Where nothing promises that all that was taken in is worked off: after so long it is judged as it is. */
+  readonly settleMs?: number;
 }
 
 /** What is waited for comes on a busy machine, too; what does not come within this never will. */
@@ -36,9 +36,9 @@ const patienceMs = 60_000;
 /** A few nodes on loopback and one database, a load on them, and what all of them tell: the torture, where one thing is to be shown. */
 export class SmallRun implements AsyncDisposable {
   readonly history: HistoryEvent[] = [];
+  readonly scene: Scene;
   private readonly options: SmallRunOptions;
   private readonly folder: string;
-  private readonly scene: Scene;
   private readonly over = new AbortController();
   private readonly nodes = new Map<string, PlaceProcess>();
   private task: Partial<NodeTask> = {};
@@ -141,13 +141,14 @@ export class SmallRun implements AsyncDisposable {
     await Promise.all([...this.nodes.values()].map((node) => node.ask({ command: "resources", when })));
   }
 
-  /** The load ends, all is worked off, the nodes are closed. What is not finished in its time is judged as it is. */
+  /** The load ends, all is worked off, the nodes are closed, and what all of them told is one history. */
   async end(): Promise<readonly HistoryEvent[]> {
+    const { settleMs } = this.options;
     this.over.abort();
-    const settled = this.running.then(async () => {
-      for (const workload of this.options.workloads) await workload.settle(this.scene);
-    });
-    await within(this.options.settleMs, settled, () => undefined).catch(() => undefined);
+    if (settleMs === undefined) {
+      await this.settle();
+      await Promise.all([...this.nodes.values()].map(closed));
+    } else await within(settleMs, this.settle(), () => undefined).catch(() => undefined);
     await Promise.all([...this.nodes.values()].map((node) => node[Symbol.asyncDispose]()));
     for (const name of await readdir(this.folder)) {
       if (!name.endsWith(".jsonl")) continue;
@@ -162,6 +163,11 @@ export class SmallRun implements AsyncDisposable {
     await Promise.all([...this.nodes.values()].map((node) => node[Symbol.asyncDispose]()));
     for (const workload of this.options.workloads) await workload[Symbol.asyncDispose]();
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private async settle(): Promise<void> {
+    await this.running;
+    for (const workload of this.options.workloads) await workload.settle(this.scene);
   }
 
   private fault(fault: FaultKind, node: PlaceProcess, point?: Point): () => void {
@@ -203,4 +209,9 @@ export class SmallRun implements AsyncDisposable {
   private tell(event: Record<string, unknown>): void {
     this.history.push({ by: "run", at: monotonicMs(), ...event } as unknown as HistoryEvent);
   }
+}
+
+async function closed(node: PlaceProcess): Promise<void> {
+  await node.ask({ command: "close" });
+  await node.exited;
 }
