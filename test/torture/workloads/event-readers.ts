@@ -15,6 +15,8 @@ const longestSilenceMs = 20_000;
 interface Stream {
   readonly name: "jobs" | "cluster";
   readonly path: string;
+  /** Where a reader begins that has heard nothing yet: null where it is told so by the stream itself. */
+  readonly first: string | null;
   /** The ids of all that the store holds, in order. */
   readonly stored: (client: Client) => Promise<readonly number[]>;
 }
@@ -23,6 +25,7 @@ const streams: readonly Stream[] = [
   {
     name: "jobs",
     path: "/v1/events",
+    first: null,
     stored: async (client) => {
       const { rows } = await client.query<{ id: string }>(
         "SELECT generate_series(id - number + 1, id) AS id FROM holdfast.events ORDER BY 1",
@@ -33,6 +36,7 @@ const streams: readonly Stream[] = [
   {
     name: "cluster",
     path: "/cluster/events",
+    first: "0",
     stored: async (client) => {
       const { rows } = await client.query<{ id: string }>("SELECT id FROM holdfast.history ORDER BY id");
       return rows.map(({ id }) => Number(id));
@@ -109,12 +113,13 @@ class Reader {
   /** What its ids begin with. */
   generation = "";
   private readonly name: string;
-  private cursor: string | null = null;
+  private cursor: string | null;
   private held: { readonly number: number; readonly event: StreamEvent }[] | null = null;
 
   constructor(stream: Stream, name: string) {
     this.stream = stream;
     this.name = name;
+    this.cursor = stream.first;
   }
 
   /** What it hears from now on is not told yet. */
