@@ -42,6 +42,8 @@ export async function startPgBouncer(serverUrl: string, place: PoolerPlace = her
     `auth_file = ${join(folder, "users.txt")}`,
     "max_client_conn = 200",
     "default_pool_size = 20",
+    // By default it lets everybody wait for 15 s once its server has refused it.
+    "server_login_retry = 1",
     "ignore_startup_parameters = extra_float_digits",
     ...tlsLines(place),
     "",

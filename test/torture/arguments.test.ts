@@ -20,14 +20,19 @@ test("minutes, seed, faults and folder are taken as they are given", () => {
 test("a fault that nobody knows is refused with all that there are", () => {
   const parsed = parseArguments(["--fault", "earthquake"], 42);
   expect(parsed).toMatchObject({ kind: "refused" });
-  for (const kind of ["earthquake", ...faultKinds]) expect(parsed).toMatchObject({ message: expect.stringContaining(kind) });
+  for (const kind of ["earthquake", ...faultKinds])
+    expect(parsed).toMatchObject({ message: expect.stringContaining(kind) });
 });
 
-test.each([[["--minutes", "soon"]], [["--minutes", "0"]], [["--seed", "-1"]], [["--seed", "x"]], [["--sed", "1"]], [["now"]]])(
-  "%j is refused in one line",
-  (args) => {
-    const parsed = parseArguments(args, 42);
-    expect(parsed.kind).toBe("refused");
-    expect(parsed.kind === "refused" ? parsed.message : "").toMatch(/^[^\n]+$/);
-  },
-);
+test.each([
+  [["--minutes", "soon"]],
+  [["--minutes", "0"]],
+  [["--seed", "-1"]],
+  [["--seed", "x"]],
+  [["--sed", "1"]],
+  [["now"]],
+])("%j is refused in one line", (args) => {
+  const parsed = parseArguments(args, 42);
+  expect(parsed.kind).toBe("refused");
+  expect(parsed.kind === "refused" ? parsed.message : "").toMatch(/^[^\n]+$/);
+});

@@ -1,5 +1,6 @@
+import { setMaxListeners } from "node:events";
 import { duplicateRequests as duplicate } from "../workloads/duplicate-requests.js";
-import { flood as press, slowClients as dawdle } from "../workloads/pressure.js";
+import { slowClients as dawdle, flood as press } from "../workloads/pressure.js";
 import { type FaultScene, hold, type Strike } from "./fault.js";
 
 /** Clients of all nodes misbehave for a while. */
@@ -7,6 +8,7 @@ const misbehaving =
   (shortestMs: number, misbehave: (scene: FaultScene, over: AbortSignal) => Promise<void>): Strike =>
   async (scene) => {
     const over = new AbortController();
+    setMaxListeners(0, over.signal);
     scene.begin("clients");
     const doing = misbehave(scene, over.signal);
     await hold(scene, scene.random.whole(shortestMs, 2 * shortestMs));

@@ -3,6 +3,7 @@ import { Client } from "pg";
 
 const lookEveryMs = 250;
 const stuckMs = 60_000;
+const quietMs = 3_000;
 
 /** Runs one piece of work at the database, in a session of its own; tries again for a while where the server is not there yet. */
 export async function atDatabase<Result>(
@@ -26,14 +27,17 @@ export async function atDatabase<Result>(
   }
 }
 
-/** Resolves when `left` is 0. It may take as long as it takes while it goes down; it rejects when it has not for a minute. */
+/**
+ * Resolves when `left` has been 0 for a while: what was given up by whoever asked for it may still be on its way in. It may take as
+ * long as it takes while it goes down; it rejects when it has not for a minute.
+ */
 export async function untilNoneLeft(what: string, left: () => Promise<number>): Promise<void> {
   let fewest = Number.POSITIVE_INFINITY;
   let since = performance.now();
   for (;;) {
     const now = await left();
-    if (now === 0) return;
-    if (now < fewest) {
+    if (now === 0 && performance.now() - since > quietMs) return;
+    if (now < fewest || (fewest === 0 && now > 0)) {
       fewest = now;
       since = performance.now();
     }
