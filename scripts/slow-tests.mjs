@@ -48,6 +48,7 @@ export const slowTests = [
   "test/simulation/sabotage.test.ts",
   "test/tidy/build.test.ts",
   "test/tidy/gates.test.ts",
+  "test/torture/points.test.ts",
   "test/torture/sabotage/sabotage.test.ts",
   "test/torture/torture.test.ts",
   "test/torture/workloads.test.ts",

@@ -44,13 +44,15 @@ export interface NodeOrder {
  * Where a process can be told to stop or to die: at the next time that it comes by.
  *
  * before_transaction: a write was decided on, its transaction has not begun.  in_transaction: the old value was read, the new one is
- * not written.  before_commit: it is written; the epoch is not asserted.  after_commit: it is acknowledged, and nobody was told.
+ * not written.  in_own_transaction: the same, in a session that Holdfast knows nothing of, so that the fence alone is in the way.
+ * before_commit: it is written; the epoch is not asserted.  after_commit: it is acknowledged, and nobody was told.
  * in_gate: the gate was asked, the effect is not sent.  in_handler: a delivery is told, and not settled.  before_ack: messages are
  * committed, and their sender was not told.  at_elected, at_lost: right when a role was won or lost.
  */
 export const points = [
   "before_transaction",
   "in_transaction",
+  "in_own_transaction",
   "before_commit",
   "after_commit",
   "in_gate",

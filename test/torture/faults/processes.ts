@@ -12,6 +12,7 @@ const atPointWithinMs = 4_000;
 const roleOf: Readonly<Record<Point, string>> = {
   before_transaction: "writer",
   in_transaction: "writer",
+  in_own_transaction: "writer",
   before_commit: "writer",
   after_commit: "writer",
   in_gate: "writer",
@@ -51,7 +52,7 @@ export const freeze: Strike = async (scene) => {
 
 /** The same in the middle of a fenced transaction, which is then still open at the server. */
 export const freezeInTransaction: Strike = async (scene) => {
-  const point = scene.random.pick<Point>(["in_transaction", "before_commit"]);
+  const point = scene.random.pick<Point>(["in_transaction", "in_own_transaction", "before_commit"]);
   await inPlace(scene, await leaderFirst(scene, "writer"), async (seat) => {
     const at = monotonicMs();
     if (!(await waitAtPoint(scene, seat, point, "SIGSTOP"))) return;

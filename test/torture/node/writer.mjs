@@ -26,21 +26,23 @@ export function openWriter(node, { task, store, journal, points }) {
     const session = new OwnSession(store);
     const throughSession = (of, work) => session.transaction(of, work);
     for (let turn = 0; !term.signal.aborted; turn += 1) {
-      await write(term, turn % 2 === 0 ? throughTerm : throughSession);
+      if (turn % 2 === 0) {
+        points.at("before_transaction");
+        await write(term, throughTerm, "in_transaction");
+      } else await write(term, throughSession, "in_own_transaction");
       await pause(everyMs, undefined, { signal: term.signal }).catch(() => undefined);
     }
     session.hangUp();
   }
 
-  async function write(term, transaction) {
+  async function write(term, transaction, point) {
     const seen = { from: now(), before: null, after: null };
     const told = (outcome) =>
       journal.tell({ kind: "write", role, epoch: `${term.epoch}`, ...seen, to: now(), ...outcome });
-    points.at("before_transaction");
     try {
       await transaction(term, async (query) => {
         seen.before = Number((await query(`SELECT value FROM ${table}`)).rows[0].value);
-        points.at("in_transaction");
+        points.at(point);
         seen.after = seen.before + 1;
         await query(`UPDATE ${table} SET value = ${seen.after}, epoch = ${term.epoch}`);
         // It may be committed from here on, and a killed process tells nothing more.
