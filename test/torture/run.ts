@@ -42,6 +42,7 @@ export interface Tortured {
 const longestGapMs = 10_000;
 const progressEveryMs = 5_000;
 const quietMs = 3_000;
+const keptOpenMs = 6_000;
 
 /** One run from an empty machine to an empty machine. */
 export async function torture(options: TortureOptions): Promise<Tortured> {
@@ -106,7 +107,8 @@ async function runLoad(
   await all;
   for (const workload of workloads) await workload.settle(scene);
   signal.throwIfAborted();
-  await pause(quietMs, undefined, { signal });
+  // Connections that clients keep for their next request are closed by then.
+  await pause(keptOpenMs, undefined, { signal });
   await tellResources(cluster, recorder, "after");
 }
 

@@ -18,6 +18,12 @@ describe("resources", () => {
     expect(found(baseline, { ...after, rssBytes: 900e6 })).toContain("rssBytes");
   });
 
+  it("may be those of a leader, whoever leads by now", () => {
+    const leader: AnyTold = { ...baseline, of: "b-1", descriptors: 60 };
+    expect(found(baseline, leader, { ...baseline, when: "after", descriptors: 62 })).toBe("");
+    expect(found(baseline, leader, { ...baseline, when: "after", descriptors: 90 })).toContain("and had 60");
+  });
+
   it("of a process that took another's place are compared with those of the others", () => {
     expect(found(baseline, { kind: "resources", when: "after", of: "a-2", descriptors: 60 })).toContain("a-2 has 60");
     expect(found(baseline, { kind: "resources", when: "after", of: "a-2", descriptors: 31 })).toBe("");

@@ -27,12 +27,11 @@ export const resources: Checker = {
   },
 };
 
-/** A process that took the place of another is held to what processes of its kind had in the beginning. */
+/** Whoever leads has more open than a standby, and who leads changes: each is held to the most that one had in the beginning. */
 function grown(after: ResourceEvent, baselines: readonly ResourceEvent[]): readonly Violation[] {
-  const own = baselines.filter(({ of }) => of === after.of);
   return measures.flatMap((measure): Violation[] => {
     const value = after[measure];
-    const known = (own.length > 0 ? own : baselines).flatMap((one) => one[measure] ?? []);
+    const known = baselines.flatMap((one) => one[measure] ?? []);
     if (value === undefined || known.length === 0) return [];
     const baseline = Math.max(...known);
     if (value <= allowances[measure](baseline)) return [];

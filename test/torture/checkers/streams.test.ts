@@ -35,6 +35,9 @@ describe("a reader of a stream", () => {
     const before: AnyTold = { kind: "stream", id: "f-1", at: 10 };
     const anew: AnyTold = { kind: "stream", id: "g-2", what: "reset", at: 300 };
     expect(found(...failover, before, lost, anew, ...heard(3))).toBe("");
+    const late: AnyTold = { kind: "stream", id: "f-1", at: 250 };
+    expect(found(...failover, late, anew, ...heard(3))).toBe("");
+    expect(found(late, anew, ...heard(3))).toContain("it was told to begin anew after f-1");
   });
 
   it("is told where it stands, which is no event, and has to begin anew only after a failover", () => {

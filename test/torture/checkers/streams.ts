@@ -25,6 +25,12 @@ export const streams: Checker = {
 
 /** The generation in front of it is that of the database by then: in the end all that is stored has that of the last one. */
 const numberOf = (id: string): string => id.slice(id.lastIndexOf("-") + 1);
+const generationOf = (id: string): string => id.slice(0, id.lastIndexOf("-") + 1);
+
+/** A reader of the database that is gone may come back long after, and is then told that this is another one. */
+function isAnother(last: StreamEvent | undefined, { id, at }: StreamEvent, lost: readonly Period[]): boolean {
+  return last !== undefined && generationOf(last.id) !== generationOf(id) && lost.some(({ from }) => from <= at);
+}
 
 /**
  * The store has all of them, in their order. A reader heard a part of that without a gap, up to the end. Of a database that is gone it
@@ -42,7 +48,8 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
     const mayBeLost = isWithin(lost, event.at) || (last !== undefined && meets(lost, { from: last.at, to: event.at }));
     const here = places.get(numberOf(event.id));
     if (event.what !== undefined) {
-      if (event.what === "reset" && !mayBeLost) say(event, `it was told to begin anew after ${last?.id}`);
+      if (event.what === "reset" && !mayBeLost && !isAnother(last, event, lost))
+        say(event, `it was told to begin anew after ${last?.id}`);
       if (event.what === "reset" || place === null) place = here ?? null;
       last = event;
       continue;
