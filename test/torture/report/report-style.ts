@@ -17,6 +17,6 @@ th { color: var(--quiet); font-weight: 500; } .tables { display: flex; flex-wrap
 svg { display: block; font: 11px system-ui, sans-serif; }
 svg .label { fill: var(--ink); text-anchor: end; } svg .scale { fill: var(--quiet); text-anchor: middle; }
 svg .grid { stroke: var(--line); } svg .there { fill: var(--there); } svg .fault { fill: var(--fault); } svg .gap { fill: var(--gap); }
-svg .violation { stroke: var(--bad); stroke-width: 2; }
+svg .violation { stroke: var(--bad); stroke-width: 2; opacity: .6; }
 ${Array.from({ length: 8 }, (_, index) => `.role${index} { fill: var(--role${index}); background: var(--role${index}); }`).join("\n")}
 `;

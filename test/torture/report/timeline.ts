@@ -1,15 +1,18 @@
 import type { Violation } from "../checker.js";
 import { type Gap, gapsOf, lengthOf } from "../checkers/leaderless.js";
-import { faultPeriodsOf, type Period } from "../checkers/periods.js";
+import { faultPeriodsOf, type Period, placeOf } from "../checkers/periods.js";
 import type { HistoryEvent } from "../history.js";
 import { leadershipsOf, presencesOf } from "./leaderships.js";
 import { text } from "./markup.js";
 
-const labelWidth = 110;
+const labelWidth = 160;
 const pixelsASecond = 12;
 const leastWidth = 1_000;
 const barHeight = 12;
-const rowGap = 10;
+const stripHeight = 4;
+const rowGap = 12;
+/** More lines than this would cover the picture; the list below it has the rest. */
+const mostLines = 200;
 
 /** What is drawn, in the order of its rows: a row a place with a bar a role, the gaps, the faults. */
 interface Canvas {
@@ -31,7 +34,7 @@ export function timeline(history: readonly HistoryEvent[], violations: readonly 
   drawGaps(canvas, gapsOf(history), roles);
   drawFaults(canvas, history);
   drawScale(canvas);
-  for (const violation of violations) drawViolation(canvas, violation);
+  for (const violation of violations.slice(0, mostLines)) drawViolation(canvas, violation);
   const [fullWidth, height] = [labelWidth + width + 10, canvas.y + 6];
   const label = `Timeline of ${((end - begin) / 1_000).toFixed(0)} seconds`;
   return `<svg role="img" aria-label="${label}" width="${fullWidth.toFixed(0)}" height="${height}" viewBox="0 0 ${fullWidth.toFixed(0)} ${height}">\n${canvas.parts.join("\n")}\n</svg>`;
@@ -47,7 +50,10 @@ export function rolesOf(history: readonly HistoryEvent[]): readonly string[] {
   return [...new Set(roles)].toSorted();
 }
 
-/** Each process has its ground in the row of its place; each role has its height there, so that a change of leaders is a step. */
+/**
+ * Each process has its ground in the row of its place; each role has its height there, so that a change of leaders is a step. Below is a
+ * strip while a fault has to do with the place.
+ */
 function drawPlaces(canvas: Canvas, history: readonly HistoryEvent[], roles: readonly string[]): void {
   const presences = presencesOf(history, canvas.end);
   const leaderships = leadershipsOf(history, canvas.end);
@@ -62,6 +68,9 @@ function drawPlaces(canvas: Canvas, history: readonly HistoryEvent[], roles: rea
       const index = roles.indexOf(one.role);
       const title = `${one.by} led ${one.role} under epoch ${one.epoch}, ${lengthOf(one).toFixed(0)} ms`;
       drawBar(canvas, one, { top: index * barHeight, height: barHeight - 1, style: `role${index % 8}`, title });
+    }
+    for (const one of faultPeriodsOf(history).filter(({ on }) => placeOf(on) === place)) {
+      drawBar(canvas, one, { top: height, height: stripHeight, style: "fault", title: `${one.fault} on ${one.on}` });
     }
     canvas.y += height + rowGap;
   }
