@@ -5,7 +5,7 @@ import { faultKinds } from "./history.js";
 test("without arguments a run takes ten minutes, with all faults and the seed that was drawn", () => {
   expect(parseArguments([], 42)).toEqual({
     kind: "run",
-    run: { minutes: 10, seed: 42, faults: faultKinds, out: "torture-42" },
+    run: { minutes: 10, seed: 42, faults: faultKinds, out: ".holdfast/torture-42" },
   });
 });
 

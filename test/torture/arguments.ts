@@ -43,7 +43,7 @@ export function parseArguments(args: readonly string[], chosenSeed: number): Par
   if (unknown !== undefined)
     return refused(`--fault ${unknown}: there is none of that name. There are: ${faultKinds.join(", ")}`);
   const faults = faultKinds.filter((kind) => wanted.includes(kind));
-  return { kind: "run", run: { minutes, seed, faults, out: values.out ?? `torture-${seed}` } };
+  return { kind: "run", run: { minutes, seed, faults, out: values.out ?? `.holdfast/torture-${seed}` } };
 }
 
 function isFaultKind(name: string): name is FaultKind {

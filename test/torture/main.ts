@@ -5,13 +5,14 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArguments, type TortureArguments } from "./arguments.js";
+import { expectedRejections } from "./expected-rejections.js";
 import type { FaultKind } from "./history.js";
 import { judge } from "./judgement.js";
 import { mayMakeNamespaces } from "./namespaces.js";
 import { writeHistory } from "./recorder.js";
 import { renderReport } from "./report/report.js";
 import { type Tortured, torture } from "./run.js";
-import { expectedRejections, type Summary, summarize } from "./summary.js";
+import { type Summary, summarize } from "./summary.js";
 import { summaryTable } from "./summary-table.js";
 import { everyWorkload } from "./workloads/every-workload.js";
 
@@ -70,7 +71,7 @@ async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise
 
 function judged(
   { history, collapses }: Tortured,
-  { faults }: TortureArguments,
+  { faults, minutes }: TortureArguments,
   impossible: readonly FaultKind[],
 ): { readonly summary: Summary; readonly table: string; readonly report: string } {
   const verdicts = judge(history);
@@ -79,8 +80,8 @@ function judged(
     ...collapses.map((text) => ({ checker: "processes", text, at: 0 })),
   ];
   const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node.js ${process.version}`;
-  // Which refusals a few chosen faults bring about is nobody's promise.
-  const rejections = faults.length > 10 ? expectedRejections : [];
+  const possible = faults.filter((kind) => !impossible.includes(kind));
+  const rejections = expectedRejections(possible, minutes);
   const summary = summarize({ history, wanted: faults, impossible, rejections, machine, violations });
   return { summary, table: summaryTable(summary, verdicts), report: renderReport(history, verdicts) };
 }

@@ -22,9 +22,6 @@ export interface Summary {
   readonly violations: readonly Violation[];
 }
 
-/** Refusals that the faults are there to bring about: where one never came, nobody knows whether it would have. */
-export const expectedRejections = ["NOT_LEADER", "STALE_EPOCH", "UNKNOWN_OUTCOME"] as const;
-
 export interface Findings {
   readonly history: readonly HistoryEvent[];
   readonly wanted: readonly FaultKind[];

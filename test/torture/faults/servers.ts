@@ -1,4 +1,5 @@
 import { Client } from "pg";
+import { monotonicMs } from "../clock.js";
 import { type FaultScene, hold, type Strike } from "./fault.js";
 import { terminate } from "./sessions.js";
 
@@ -48,8 +49,8 @@ export const connectionsExhausted: Strike = async (scene) => {
   }
 };
 
-/** Until there is none left. */
-async function hoard({ cluster, signal }: FaultScene, hoarded: Client[]): Promise<void> {
+/** Until there is none left, which the server tells. */
+async function hoard({ cluster, load, signal }: FaultScene, hoarded: Client[]): Promise<void> {
   while (!signal.aborted) {
     const client = new Client({
       connectionString: cluster.database.appUrl(cluster.network.shared),
@@ -61,7 +62,9 @@ async function hoard({ cluster, signal }: FaultScene, hoarded: Client[]): Promis
     try {
       await client.connect();
       hoarded.push(client);
-    } catch {
+    } catch (error) {
+      const { code = (error as Error).name } = error as NodeJS.ErrnoException;
+      load.log({ by: "hoarder", at: monotonicMs(), kind: "rejection", code });
       return;
     }
   }
