@@ -6,7 +6,7 @@ import { atDatabase, untilNoneLeft } from "./until-settled.js";
 
 const queue = "orders";
 const atOnce = 5;
-const restMs = 100;
+const restMs = 250;
 
 export interface LanesOptions {
   readonly lanes?: number;
