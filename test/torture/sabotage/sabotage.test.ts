@@ -4,7 +4,7 @@ import type { Violation } from "../checker.js";
 import { checkers, judge } from "../judgement.js";
 import { SmallRun } from "../small-run.js";
 import { makeSabotagedBuild } from "./sabotaged-build.js";
-import { batch, type Sabotage, sabotages } from "./sabotages.js";
+import { batch, type Sabotage, sabotages, trueBuild } from "./sabotages.js";
 
 /** A checker that finds nothing proves nothing: with one promise broken in the build, it has to find that. */
 const longestGapMs = 8_000;
@@ -21,7 +21,11 @@ async function inTurn<Result>(index: number, work: () => Promise<Result>): Promi
 }
 
 /** What each checker found. */
-async function foundBy({ replacements, workload, play }: Sabotage): Promise<ReadonlyMap<string, readonly Violation[]>> {
+async function foundBy({
+  replacements,
+  workload,
+  play,
+}: Pick<Sabotage, "replacements" | "workload" | "play">): Promise<ReadonlyMap<string, readonly Violation[]>> {
   await using build = await makeSabotagedBuild(replacements);
   await using database = await createTestDatabase({ template: "template0" });
   const { url } = database;
@@ -37,6 +41,11 @@ describe("a sabotaged build is caught", () => {
     const found = await inTurn(sabotages.indexOf(sabotage), () => foundBy(sabotage));
     const texts = (found.get(caughtBy) ?? []).map(({ text }) => text);
     expect(texts.join("\n")).toContain(saying);
+  });
+
+  it.concurrent("by its sabotage alone: the true build is not", { timeout: 600_000 }, async ({ expect }) => {
+    const found = await inTurn(sabotages.length, () => foundBy(trueBuild));
+    expect([...found.values()].flat()).toEqual([]);
   });
 
   it("for each checker that there is", () => {

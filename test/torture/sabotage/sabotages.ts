@@ -63,6 +63,17 @@ async function killTwice(run: SmallRun): Promise<void> {
   await run.more(10, isEnqueued);
 }
 
+/** Nothing is broken, and nothing may be found: so what is found elsewhere is the sabotage's doing, and not that of the play. */
+export const trueBuild: Omit<Sabotage, "caughtBy" | "saying"> = {
+  name: "the build as it is",
+  replacements: [],
+  workload: () => [...register(), ...lanes()],
+  play: async (run) => {
+    await freezeWriters("in_own_transaction")(run);
+    await killTwice(run);
+  },
+};
+
 export const sabotages: readonly Sabotage[] = [
   {
     name: "the fence lets every epoch pass",
