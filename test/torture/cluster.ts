@@ -24,6 +24,10 @@ export interface ClusterOptions {
   readonly log: (event: HistoryEvent) => void;
 }
 
+const placeBehindPooler = "b";
+export const placeBehindProxy = "c";
+const placeWithFakeClock = "b";
+
 interface Parts {
   readonly network: Network;
   readonly database: Database;
@@ -39,7 +43,7 @@ export class Cluster implements AsyncDisposable {
   readonly database: Database;
   readonly proxy: WireProxy;
   readonly pooler: PgBouncer;
-  /** Of the second node. */
+  /** Of one of the nodes. */
   readonly clock: FakeClock;
   /** Of an administrator. */
   readonly token: string;
@@ -125,16 +129,16 @@ function seatOf(name: string, parts: Parts, { dist, folder, log }: ClusterOption
   const tls = "require";
   const pooled = new URL(pooler.through(directUrl));
   const byPlace: Readonly<Record<string, { readonly path: DatabasePath; readonly ways: readonly Peer[] }>> = {
-    b: {
+    [placeBehindPooler]: {
       path: { url: pooled.href, electionUrl: directUrl, tls },
       ways: [direct, { address: pooled.hostname, port: Number(pooled.port) }],
     },
-    c: { path: { url: database.appUrl(proxy.address, proxy.port), tls }, ways: [proxy] },
+    [placeBehindProxy]: { path: { url: database.appUrl(proxy.address, proxy.port), tls }, ways: [proxy] },
   };
   const { path, ways } = byPlace[name] ?? { path: { url: directUrl, tls }, ways: [direct] };
   const nodeFolder = join(folder, "nodes");
   mkdirSync(nodeFolder, { recursive: true });
-  const env = name === "b" ? clock.env : {};
+  const env = name === placeWithFakeClock ? clock.env : {};
   return new Seat({ name, host: network.addHost(name), path, ways, env, dist, folder: nodeFolder, log });
 }
 

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -86,11 +86,11 @@ function judged(
   return { summary, table: summaryTable(summary, verdicts), report: renderReport(history, verdicts) };
 }
 
+/** Of what is run here; a copy that is no repository has none. */
 function commit(): string {
-  return execFileSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
-    cwd: root,
-    encoding: "utf8",
-  }).trim();
+  const args = ["describe", "--always", "--dirty", "--abbrev=10"];
+  const { status, stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  return status === 0 ? stdout.trim() : "unknown";
 }
 
 function tell(line: string): void {

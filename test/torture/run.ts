@@ -54,9 +54,9 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
   options.tell(`preparing ${size} nodes and a database, ${network}`);
   await using cluster = await Cluster.prepare({ dist, network, size, folder: folder.path, log: recorder.log });
   const load = new AbortController();
-  const either = AbortSignal.any([load.signal, options.signal]);
-  setMaxListeners(0, load.signal, options.signal, either);
-  const scene = sceneOf(cluster, recorder, options.seed, either);
+  setMaxListeners(0, load.signal, options.signal);
+  options.signal.addEventListener("abort", () => load.abort());
+  const scene = sceneOf(cluster, recorder, options.seed, load.signal);
   try {
     const task = await prepareLoad(scene, options);
     recorder.log(runEvent(options, task));

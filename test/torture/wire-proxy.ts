@@ -18,8 +18,8 @@ export interface WireProxy extends AsyncDisposable {
   /** Nothing passes from now on, and neither side is told. What is sent meanwhile arrives after `mend`, as TCP sends it again. */
   cut(way: Way): void;
   mend(): void;
-  /** The next COMMIT is done without its client being told. Resolves when it happened; false where the signal ended before. */
-  loseReply(how: LostReply, signal: AbortSignal): Promise<boolean>;
+  /** The next COMMIT is done without its client being told. Resolves when it happened; false where none came in time. */
+  loseReply(how: LostReply, withinMs: number): Promise<boolean>;
 }
 
 const wishForTls = Buffer.from([0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f]);
@@ -73,15 +73,14 @@ export async function startWireProxy(address: string, target: Peer): Promise<Wir
         toClient.pump();
       }
     },
-    loseReply: (how, signal) =>
+    loseReply: (how, withinMs) =>
       new Promise((resolve) => {
         const settle = (happened: boolean): void => {
           conditions.reply = null;
-          signal.removeEventListener("abort", giveUp);
+          clearTimeout(timer);
           resolve(happened);
         };
-        const giveUp = (): void => settle(false);
-        signal.addEventListener("abort", giveUp);
+        const timer = setTimeout(() => settle(false), withinMs);
         conditions.reply = { how, done: () => settle(true) };
       }),
     async [Symbol.asyncDispose]() {

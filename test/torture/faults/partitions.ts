@@ -1,3 +1,4 @@
+import { placeBehindProxy } from "../cluster.js";
 import type { Way } from "../network.js";
 import { timings } from "../node-settings.js";
 import type { Seat } from "../seat.js";
@@ -5,7 +6,7 @@ import { type FaultScene, hold, inPlace, type Strike, victims } from "./fault.js
 
 /** A node is cut off from all, or from its database. At times two are, and come back one after the other. */
 export const partition: Strike = async (scene) => {
-  const [first, second, ...rest] = await victims(scene);
+  const [first, second, ...rest] = await severable(scene);
   if (first === undefined) return;
   const seats = second !== undefined && rest.length > 0 && scene.random.chance(0.3) ? [first, second] : [first];
   const fromAll = scene.cluster.network.kind === "namespaces" && scene.random.chance(0.6);
@@ -23,7 +24,7 @@ export const partition: Strike = async (scene) => {
 const oneWay =
   (way: Way): Strike =>
   async (scene) => {
-    await inPlace(scene, await victims(scene), async (seat) => {
+    await inPlace(scene, await severable(scene), async (seat) => {
       scene.begin(seat.name);
       await cutOff(scene, seat, () => cutFromDatabase(scene, seat, way));
     });
@@ -31,6 +32,12 @@ const oneWay =
 
 export const partitionToDatabase = oneWay("to");
 export const partitionFromDatabase = oneWay("from");
+
+/** On loopback only who is behind the proxy can be. */
+async function severable(scene: FaultScene): Promise<readonly Seat[]> {
+  if (scene.cluster.network.kind === "namespaces") return await victims(scene);
+  return scene.cluster.seats.filter(({ place }) => place.name === placeBehindProxy);
+}
 
 async function cutOff(scene: FaultScene, seat: Seat, cut: () => void): Promise<void> {
   try {

@@ -1,8 +1,10 @@
+import { within } from "../../../src/lifecycle/within.js";
 import { monotonicMs } from "../clock.js";
+import { placeBehindProxy as place } from "../cluster.js";
 import { type FaultScene, hold, type Strike } from "./fault.js";
 
-const place = "c";
 const waitMs = 6_000;
+const handOverMs = 3_000;
 
 /** A COMMIT is done, and whoever asked for it is never told. It can only meet who is behind the proxy, and leads. */
 export const replyLostAfterCommit: Strike = async (scene) => {
@@ -11,10 +13,7 @@ export const replyLostAfterCommit: Strike = async (scene) => {
   if ((await seat.leads()).length === 0) await handOver(scene);
   const at = monotonicMs();
   const how = scene.random.pick(["silence", "end"] as const);
-  const happened = await scene.cluster.proxy.loseReply(
-    how,
-    AbortSignal.any([scene.signal, AbortSignal.timeout(waitMs)]),
-  );
+  const happened = await scene.cluster.proxy.loseReply(how, waitMs);
   if (!happened) return;
   scene.begin(seat.name, { at });
   await hold(scene, scene.random.whole(500, 2_000));
@@ -54,7 +53,11 @@ async function handOver({ cluster }: FaultScene): Promise<void> {
   await Promise.all(
     others.map(async (seat) => {
       const { process } = seat;
-      for (const role of await seat.leads()) await process.ask({ command: "step_down", role }).catch(() => undefined);
+      for (const role of await seat.leads())
+        await within(
+          handOverMs,
+          process.ask({ command: "step_down", role }).catch(() => undefined),
+        );
     }),
   );
 }
