@@ -10,6 +10,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { renderCommands } from "./command-reference.mjs";
+import { markdownTable as table } from "./markdown-table.mjs";
 
 const note = "<!-- Written by scripts/reference.mjs from the code. Change the code, then run it again. -->";
 
@@ -288,15 +289,6 @@ point every 15 s for two hours (\`holdfast.metric_points\`), so that an increase
 \`metrics_aggregator\` from when they open the jobs: \`holdfast serve\` with the role \`scheduler\`, or \`createJobs\`. Where none does, there
 are no totals.
 `;
-}
-
-/** Padded as Biome pads them, so that a page which was just written passes the check. */
-function table(head, rows) {
-  const lines = [head, ...rows].map((cells) => cells.map((cell) => String(cell).replaceAll("|", "\\|")));
-  const widths = head.map((_, column) => Math.max(3, ...lines.map((cells) => cells[column].length)));
-  const line = (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column])).join(" | ")} |`;
-  const [first, ...others] = lines.map(line);
-  return [first, line(widths.map((width) => "-".repeat(width))), ...others].join("\n");
 }
 
 async function writeReference() {

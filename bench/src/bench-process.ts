@@ -7,7 +7,14 @@ import type { ProgramName } from "./programs.js";
 type Kind = FromProcess["kind"];
 type Of<K extends Kind> = Extract<FromProcess, { kind: K }>;
 
-const patienceMs = 60_000;
+/** Far beyond what anything takes: a machine that is busy with other things makes a bench late, and does not fail it. */
+const patienceMs = 180_000;
+
+interface ProcessOptions {
+  readonly execPath?: string;
+  /** Of Node itself. */
+  readonly execArgv?: string[];
+}
 
 /** A real process that can be killed or frozen, and the messages that come from it. */
 export class BenchProcess extends EventEmitter<{ message: [FromProcess] }> {
@@ -16,7 +23,7 @@ export class BenchProcess extends EventEmitter<{ message: [FromProcess] }> {
   private readonly program: ProgramName;
   private killed = false;
 
-  constructor(program: ProgramName, url: string, options: { readonly execPath?: string } = {}) {
+  constructor(program: ProgramName, url: string, options: ProcessOptions = {}) {
     super();
     this.setMaxListeners(0);
     this.program = program;

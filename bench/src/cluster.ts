@@ -27,7 +27,7 @@ interface Standing {
   readonly epoch: bigint;
 }
 
-const patienceMs = 60_000;
+const patienceMs = 180_000;
 const lookMs = 10;
 /** An heir waits for the lock in slices of 0.9 s. A kill may fall anywhere in one, so each round begins somewhere else. */
 const longestPauseMs = 900;
@@ -73,19 +73,25 @@ export class Cluster {
   }
 
   /** Many nodes in one process, which is not one that a round may kill. */
-  async joinIn(host: BenchProcess, nodeIds: readonly string[]): Promise<void> {
+  async joinIn(host: BenchProcess, nodeIds: readonly string[], withinMs = patienceMs): Promise<void> {
     for (const nodeId of nodeIds) this.processes.set(nodeId, host);
     host.on("message", (message) => {
       if (message.kind === "elected") this.elections.emit("elected", message);
       else if (message.kind === "delivered") this.elections.emit("delivered", message);
     });
-    await host.ask({ kind: "join", schema: this.schema, nodeIds, extras: this.extras }, "joined");
+    await host.ask({ kind: "join", schema: this.schema, nodeIds, extras: this.extras }, "joined", withinMs);
   }
 
   /** Ends a node that is of no more use, leader or not. */
   remove(nodeId: string): void {
     this.processes.get(nodeId)?.kill();
     this.processes.delete(nodeId);
+  }
+
+  /** Ends a process with all of its nodes. */
+  removeAll(host: BenchProcess): void {
+    for (const [nodeId, its] of this.processes) if (its === host) this.processes.delete(nodeId);
+    host.kill();
   }
 
   /**
@@ -102,7 +108,8 @@ export class Cluster {
       const row = rows[0];
       if (row?.ready === true && this.processes.has(row.holder))
         return { leader: row.holder, epoch: BigInt(row.epoch) };
-      if (performance.now() > deadline) throw new Error(`cluster ${this.schema} did not come to rest within 60 s`);
+      if (performance.now() > deadline)
+        throw new Error(`cluster ${this.schema} did not come to rest within ${patienceMs / 1000} s`);
       await pause(lookMs);
     }
   }

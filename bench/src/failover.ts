@@ -19,7 +19,8 @@ const stallTarget = "<= 6.2";
 
 /** How long a role stays without a leader after a crash, a step-down and a freeze, beside what else could be used. */
 export async function benchFailover(options: BenchOptions): Promise<readonly Result[]> {
-  const [server, etcd] = await Promise.all([startServer(), startEtcd()]);
+  const etcd = await startEtcd();
+  const server = await startServer();
   const crashes = await benchCrashes(server, options);
   const stepDowns = await benchStepDowns(server, options);
   const resignations = await benchEtcdResignations(etcd, options);

@@ -1,88 +1,78 @@
-import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
+import { writeFile } from "node:fs/promises";
+import { runAll } from "./all.js";
 import { benches } from "./benches.js";
 import { cleanUp, cleanUpWhenInterrupted, wasInterrupted } from "./cleanup.js";
+import { type Order, readOrder, usage } from "./order.js";
 import { runProgram } from "./programs.js";
-import { type Result, tableOf } from "./result.js";
+import { commitOf, describeMachine, passed, type Report } from "./report.js";
+import { tableOf } from "./result.js";
+import { runSoak } from "./soak/soak.js";
 
-/** `npm run bench -- [name|all] [--json] [--rounds N] [--messages N]`. Exit code 1 when a target was missed, so that nobody overlooks it. */
-const usage = `npm run bench -- [${[...Object.keys(benches), "all"].join("|")}] [--json] [--rounds N] [--messages N]`;
-
+/** Exit code 1 when a target was missed or a bench failed, so that nobody overlooks it; 2 when the command line is wrong. */
 if (process.argv[2] === "--process") await runProgram(process.argv[3] ?? "", process.argv[4] ?? "");
 else await main();
 
 async function main(): Promise<void> {
-  const order = readOrder();
+  const order = readOrder(process.argv.slice(2));
   if (order === null) {
     console.error(usage);
     process.exitCode = 2;
     return;
   }
   cleanUpWhenInterrupted();
+  const { name: bench, rounds, messages } = order;
   const machine = describeMachine();
-  const results: Result[] = [];
-  for (const [name, bench] of Object.entries(benches)) {
-    if (order.name !== "all" && order.name !== name) continue;
-    const startedAt = performance.now();
-    const progress = (text: string): void => console.error(`${name}: ${text}`);
-    try {
-      results.push(...(await bench({ rounds: order.rounds, messages: order.messages, progress })));
-    } catch (error) {
-      if (wasInterrupted()) return;
-      throw error;
-    } finally {
-      await cleanUp();
-    }
-    progress(`done in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
-  }
-  if (order.json) console.log(JSON.stringify({ bench: order.name, machine, results }));
-  else console.log(`${machine}\n\n${tableOf(results)}`);
-  process.exitCode = results.every(({ met }) => met) ? 0 : 1;
+  const at = new Date().toISOString();
+  const commit = await commitOf(import.meta.dirname);
+  const trial = rounds === null && messages === null ? null : { rounds, messages };
+  const from = performance.now();
+  const outcome = bench === "all" ? await runAll(order) : await runOne(order);
+  if (wasInterrupted()) return;
+  const seconds = Math.round((performance.now() - from) / 1000);
+  await tell({ bench, machine, at, commit, trial, seconds, ...outcome }, order);
 }
 
-interface Order {
-  readonly name: string;
-  readonly json: boolean;
-  readonly rounds: number | null;
-  readonly messages: number | null;
+async function tell(report: Report, { json, out }: Order): Promise<void> {
+  if (out !== null) await writeFile(out, `${JSON.stringify(report, null, 2)}\n`);
+  if (json) console.log(JSON.stringify(report));
+  else console.log(`${report.machine}\n\n${tableOf(report.results)}`);
+  for (const { bench, message } of report.errors) console.error(`${bench} FAILED: ${message}`);
+  // What a bench that failed still waits for is of no more use to anybody.
+  process.stdout.write("", () => process.exit(passed(report) ? 0 : 1));
 }
 
-function readOrder(): Order | null {
+type Outcome = Pick<Report, "results" | "curves" | "errors">;
+
+async function runOne(order: Order): Promise<Outcome> {
+  const { name } = order;
+  const from = performance.now();
+  const progress = (text: string): void => console.error(`${name}: ${text}`);
   try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        json: { type: "boolean", default: false },
-        rounds: { type: "string" },
-        messages: { type: "string" },
-      },
-    });
-    const [name = "all", ...rest] = positionals;
-    const [rounds, messages] = [countOf(values.rounds), countOf(values.messages)];
-    const known = name === "all" || name in benches;
-    if (!known || rest.length > 0 || rounds === undefined || messages === undefined) return null;
-    return { name, json: values.json, rounds, messages };
+    const outcome = await Promise.race([measure(order, progress), crashed()]);
+    progress(`done in ${((performance.now() - from) / 1000).toFixed(0)} s`);
+    return { ...outcome, errors: [] };
   } catch (error) {
-    console.error((error as Error).message);
-    return null;
+    if (!wasInterrupted()) console.error(error);
+    const message = error instanceof Error ? error.message : String(error);
+    return { results: [], errors: [{ bench: name, message: message.split("\n")[0] ?? "" }] };
+  } finally {
+    await cleanUp();
   }
 }
 
-/** Null where nothing was said; undefined where it is no count. */
-function countOf(text: string | undefined): number | null | undefined {
-  if (text === undefined) return null;
-  const count = Number(text);
-  return count >= 1 ? Math.ceil(count) : undefined;
+async function measure(
+  { name, rounds, messages, minutes }: Order,
+  progress: (text: string) => void,
+): Promise<Omit<Outcome, "errors">> {
+  if (name === "soak") return await runSoak(minutes, progress);
+  const bench = benches[name];
+  if (bench === undefined) throw new Error("there is no such bench");
+  return { results: await bench({ rounds, messages, progress }) };
 }
 
-/** The load says how quiet the machine was when the run began. */
-function describeMachine(): string {
-  const processors = cpus();
-  return [
-    `${processors.length} x ${processors[0]?.model.trim() ?? "unknown processor"}`,
-    `${Math.round(totalmem() / 2 ** 30)} GiB`,
-    `${platform()} ${release()} ${arch()}`,
-    `Node ${process.versions.node}`,
-    `load ${(loadavg()[0] ?? 0).toFixed(1)} at the start`,
-  ].join(", ");
+/** What fails where nobody waits for it fails the bench, and not the report of that. */
+function crashed(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const event of ["uncaughtException", "unhandledRejection"] as const) process.on(event, reject);
+  });
 }

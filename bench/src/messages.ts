@@ -1,6 +1,7 @@
 import type { EngineLoad, Exchange } from "./engine/engine-load.js";
 import type { SearchFilter } from "./engine/search-filter.js";
 import type { QueueLoad, Timing } from "./queue/queue-load.js";
+import type { LoadSample } from "./soak/paced-load.js";
 
 /** What a bench and its child processes say to each other. Times are of the machine-wide monotonic clock, in nanoseconds. */
 export type FromProcess =
@@ -15,6 +16,8 @@ export type FromProcess =
   | { readonly kind: "granted"; readonly ttlSeconds: number }
   | { readonly kind: "running" }
   | { readonly kind: "stopped"; readonly commits: number }
+  /** From the call of createNode. */
+  | { readonly kind: "started"; readonly electedMs: number }
   | (Timing & { readonly kind: "measured" })
   | { readonly kind: "enqueued" }
   | Delivered
@@ -27,7 +30,22 @@ export type FromProcess =
   | { readonly kind: "inserted"; readonly ms: number }
   | { readonly kind: "opened" }
   | { readonly kind: "searched"; readonly ms: number; readonly found: number }
+  /** What is in use after a collection. */
+  | { readonly kind: "heapSampled"; readonly bytes: number }
+  | (LoadSample & { readonly kind: "loadSampled" })
+  /** All that was sent has arrived. */
+  | { readonly kind: "rested" }
   | { readonly kind: "failed"; readonly reason: string };
+
+/** To a process of a soak. */
+export interface OpenSoak {
+  readonly kind: "openSoak";
+  /** The graph that nodes run, and the port on which whoever leads listens for messages. */
+  readonly folder: string;
+  readonly port: number;
+  /** Whether it is the first node, which leads. */
+  readonly leads: boolean;
+}
 
 export interface Elected {
   readonly kind: "elected";
@@ -86,6 +104,12 @@ export type ToProcess =
   | { readonly kind: "insert"; readonly rows: number; readonly sessions: number }
   | { readonly kind: "openGraph"; readonly folder: string }
   | { readonly kind: "search"; readonly filter: SearchFilter; readonly limit: number }
+  | OpenSoak
+  /** At so many a second, or as fast as messages arrive. */
+  | { readonly kind: "pace"; readonly perSecond: number | null }
+  | { readonly kind: "sampleHeap" }
+  | { readonly kind: "sampleLoad" }
+  | { readonly kind: "rest" }
   | { readonly kind: "run" }
   | { readonly kind: "stop" };
 

@@ -1,6 +1,8 @@
 /** What a child process can be. Each is loaded only where it runs. */
 export const programs = {
   nodes: () => import("./processes/nodes.js"),
+  bareProcess: () => import("./processes/bare-process.js"),
+  idleNode: () => import("./processes/idle-node.js"),
   fencedLoad: () => import("./processes/fenced-load.js"),
   bareSession: () => import("./peers/bare-session.js"),
   lockPoller: () => import("./peers/lock-poller.js"),
@@ -12,6 +14,9 @@ export const programs = {
   waitingAgents: () => import("./processes/waiting-agents.js"),
   engineNode: () => import("./processes/engine-node.js"),
   mllpPeers: () => import("./processes/mllp-peers.js"),
+  soakNode: () => import("./processes/soak-node.js"),
+  soakJobs: () => import("./processes/soak-jobs.js"),
+  soakFeed: () => import("./processes/soak-feed.js"),
   mllpEcho: () => import("./processes/mllp-echo.js"),
   bareInserts: () => import("./peers/bare-inserts.js"),
   graphileWorker: () => import("./peers/graphile-worker.js"),

@@ -13,3 +13,14 @@ export function median(values: readonly number[]): number {
 export function msBetween(from: bigint, to: bigint): number {
   return Number(to - from) / 1e6;
 }
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Of the straight line that is nearest to the points, by least squares. */
+export function slopeOf(points: readonly (readonly [number, number])[]): number {
+  const [x, y] = [mean(points.map(([at]) => at)), mean(points.map(([, value]) => value))];
+  const together = points.reduce((sum, [at, value]) => sum + (at - x) * (value - y), 0);
+  return together / points.reduce((sum, [at]) => sum + (at - x) ** 2, 0);
+}

@@ -26,6 +26,15 @@ export interface LeaseWish {
 /** The most tasks of a lease. */
 export const mostTasks = 64;
 
+export class JobsRefusal extends Error {
+  readonly status: number;
+
+  constructor(path: string, status: number, said: string) {
+    super(`POST ${path}: ${status} ${said.slice(0, 500)}`);
+    this.status = status;
+  }
+}
+
 /** The jobs of a node as any program meets them: plain HTTP over connections that are kept, and no code of Holdfast's. */
 export class JobsApi {
   private readonly base: string;
@@ -74,7 +83,7 @@ export class JobsApi {
     for await (const chunk of answer) chunks.push(chunk as Buffer);
     const said = Buffer.concat(chunks).toString();
     const { statusCode = 0 } = answer;
-    if (statusCode < 200 || statusCode > 299) throw new Error(`POST ${path}: ${statusCode} ${said.slice(0, 500)}`);
+    if (statusCode < 200 || statusCode > 299) throw new JobsRefusal(path, statusCode, said);
     return said === "" ? null : (JSON.parse(said) as unknown);
   }
 }

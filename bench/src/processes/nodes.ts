@@ -12,7 +12,9 @@ const roles = new Map<string, Awaited<ReturnType<typeof join>>>();
 const queues = new Map<string, ReturnType<typeof endlessQueue>>();
 const logger = pino({ level: "silent" });
 /** So many nodes of one process connect at a time. */
-const joiningAtOnce = 8;
+const joiningAtOnce = 4;
+/** On a busy machine the database may not answer a node of a crowd in time: it comes again, as whoever runs it would see to. */
+const attempts = 5;
 
 export function run(url: string): void {
   takeOrders((order) => carryOut(url, order));
@@ -23,7 +25,7 @@ async function carryOut(url: string, order: ToProcess): Promise<void> {
     const waiting = [...order.nodeIds];
     const joinSome = async (): Promise<void> => {
       for (let nodeId = waiting.shift(); nodeId !== undefined; nodeId = waiting.shift()) {
-        roles.set(nodeId, await join(url, order, nodeId));
+        roles.set(nodeId, await joinInTheEnd(url, order, nodeId));
       }
     };
     await Promise.all(Array.from({ length: joiningAtOnce }, joinSome));
@@ -39,6 +41,16 @@ async function carryOut(url: string, order: ToProcess): Promise<void> {
     if (queue === undefined) throw new Error(`node ${order.nodeId} has no queue`);
     await enqueueAll(queue, order.load);
     tell({ kind: "enqueued" });
+  }
+}
+
+async function joinInTheEnd(url: string, order: Joining, nodeId: string) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await join(url, order, nodeId);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "DATABASE_AWAY" || attempt === attempts) throw error;
+    }
   }
 }
 
