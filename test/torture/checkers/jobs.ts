@@ -29,7 +29,7 @@ export const jobs: Checker = {
           lost,
         ),
       ),
-      ...ticks(history, rows, lost),
+      ...ticks(history, rows),
     ];
   },
 };
@@ -100,15 +100,10 @@ function results(
   return found;
 }
 
-/** A failover that lost the tail lets the next leader decide once more on what was decided on then. */
-function ticks(
-  history: readonly HistoryEvent[],
-  rows: readonly JobEvent[],
-  lost: readonly Period[],
-): readonly Violation[] {
+/** A tick and its job are one commit, so a failover that loses the tail loses both or none, and the next leader decides on it again. */
+function ticks(history: readonly HistoryEvent[], rows: readonly JobEvent[]): readonly Violation[] {
   const all = history.filter((event) => event.kind === "tick");
   const known = new Set(rows.map(({ job }) => job));
-  if (lost.length > 0) return [];
   return [...groupBy(all, ({ cron }) => cron)].flatMap(([cron, own]) => {
     const decided = own.map(({ second, job }) => ({ second, jobId: job })).toSorted((a, b) => a.second - b.second);
     const kept = own.flatMap(({ second, job }) => (job !== null && known.has(job) ? [{ jobId: job, second }] : []));
