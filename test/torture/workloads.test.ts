@@ -76,6 +76,8 @@ test("every workload tells what it did, through the death of a leader, and no pr
   expect([...expected].filter((kind) => !told.has(kind))).toEqual([]);
   const codes = new Set(history.flatMap((event) => (event.kind === "rejection" ? [event.code] : [])));
   expect([...codes]).toEqual(expect.arrayContaining(["NOT_LEADER", "UNAUTHORIZED", "INVALID_REQUEST", "NOT_FOUND"]));
+  const agents = new Set(history.flatMap((event) => (event.kind === "task" ? [event.agent] : [])));
+  expect([...agents]).toEqual(expect.arrayContaining(["agent-1", "agent-2", "library-agent"]));
   const broken = judge(history).flatMap(({ violations }) => violations);
   expect(broken).toEqual([]);
 }, 240_000);

@@ -3,6 +3,7 @@ import type { NodeTask } from "../node-order.js";
 import type { Scene, Workload } from "../workload.js";
 import { JobAgent } from "./job-agent.js";
 import { LeaderClient } from "./leader-client.js";
+import { runLibraryAgent } from "./library-agent.js";
 import { rest, untilAborted } from "./pace.js";
 import { atDatabase, untilNoneLeft } from "./until-settled.js";
 
@@ -42,7 +43,7 @@ export class JobLoad implements Workload {
       const manners = { replays: index % 2 === 0 ? 20 : 0, late: index === 1 ? 10 : 0 };
       return new JobAgent(`agent-${index + 1}`, scene, manners).run(this.over.signal);
     });
-    this.working = Promise.all(agents);
+    this.working = Promise.all([...agents, runLibraryAgent("library-agent", scene, this.over.signal)]);
     this.working.catch(() => undefined);
     await Promise.all(Array.from({ length: this.submitters }, (_, index) => this.submit(scene, index)));
     await untilAborted(scene.signal);
