@@ -100,6 +100,9 @@ describe("what comes again", () => {
   it("may be what a failover has lost", () => {
     const all = [1, 2, 3, 4, 5].map((number) => came(number, { at: 900 + number }));
     expect(found(...failover, ...all, came(1, { ...later, at: 2_100 }))).toBe("");
+    const failed = came(1, { at: 1_900, failed: true });
+    expect(found(...failover, failed, came(1, { at: 2_100, attempt: 2 }))).toBe("");
+    expect(found(...failover, failed, came(1, { at: 2_100, attempt: 3 }))).toContain("spent an attempt");
   });
 });
 
