@@ -1,11 +1,12 @@
 import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { runAll } from "./all.js";
 import { benches } from "./benches.js";
 import { cleanUp, cleanUpWhenInterrupted, wasInterrupted } from "./cleanup.js";
 import { type Order, readOrder, usage } from "./order.js";
 import { runProgram } from "./programs.js";
 import { commitOf, describeMachine, passed, type Report } from "./report.js";
-import { tableOf } from "./result.js";
+import { tableOf, verdictOf } from "./result.js";
 import { runSoak } from "./soak/soak.js";
 
 /** Exit code 1 when a target was missed or a bench failed, so that nobody overlooks it; 2 when the command line is wrong. */
@@ -35,7 +36,7 @@ async function main(): Promise<void> {
 async function tell(report: Report, { json, out }: Order): Promise<void> {
   if (out !== null) await writeFile(out, `${JSON.stringify(report, null, 2)}\n`);
   if (json) console.log(JSON.stringify(report));
-  else console.log(`${report.machine}\n\n${tableOf(report.results)}`);
+  else console.log(`${report.machine}\n\n${tableOf(report.results)}\n\n${verdictOf(report.results)}`);
   for (const { bench, message } of report.errors) console.error(`${bench} FAILED: ${message}`);
   // What a bench that failed still waits for is of no more use to anybody.
   process.stdout.write("", () => process.exit(passed(report) ? 0 : 1));
@@ -53,8 +54,9 @@ async function runOne(order: Order): Promise<Outcome> {
     return { ...outcome, errors: [] };
   } catch (error) {
     if (!wasInterrupted()) console.error(error);
-    const message = error instanceof Error ? error.message : String(error);
-    return { results: [], errors: [{ bench: name, message: message.split("\n")[0] ?? "" }] };
+    const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+    // Reports are kept and shown, and the folders of a machine are nobody's business.
+    return { results: [], errors: [{ bench: name, message: message.replaceAll(`${tmpdir()}/`, "") }] };
   } finally {
     await cleanUp();
   }

@@ -30,23 +30,38 @@ function roundTo(value: number, digits: number): number {
   return Number(value.toPrecision(digits));
 }
 
-export function tableOf(results: readonly Result[]): string {
-  const rows = results.map(({ name, value, unit, target, met, peer }) => [
+/** With the bench of each, where several ran. */
+export function tableOf(results: readonly (Result & { readonly bench?: string })[]): string {
+  const several = results.some(({ bench }) => bench !== undefined);
+  const rows = results.map(({ bench = "", name, value, unit, target, met, peer }) => [
+    ...(several ? [bench] : []),
     name,
     String(value),
     unit,
     target,
-    target === "reported" ? "" : met ? "yes" : "NO",
+    target === "reported" ? "" : met ? "yes" : "NOT met",
     peer ?? "",
   ]);
-  const table = [["figure", "value", "unit", "target", "met", "peer"], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  const head = [...(several ? ["bench"] : []), "figure", "value", "unit", "target", "met", "peer"];
+  const table = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const numbers = head.indexOf("value");
   return table
     .map((row) =>
       row
-        .map((cell, column) => (column === 1 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+        .map((cell, column) =>
+          column === numbers ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        )
         .join("  ")
         .trimEnd(),
     )
     .join("\n");
+}
+
+/** How many targets there are, and which were missed. */
+export function verdictOf(results: readonly Result[]): string {
+  const judgedOnes = results.filter(({ target }) => target !== "reported");
+  const missed = judgedOnes.filter(({ met }) => !met).map(({ name }) => name);
+  const names = missed.length === 0 ? "" : `: ${missed.join(", ")}`;
+  return `${judgedOnes.length - missed.length} of ${judgedOnes.length} targets met, ${missed.length} NOT met${names}`;
 }
