@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { administratorEnv } from "../support/programs.js";
+import { isAlive } from "./left-over.js";
 import type { Host, Network, Peer, Way } from "./network.js";
 
 const prefix = "holdfast";
@@ -104,15 +105,6 @@ function removeLeftOver(): void {
     if (pid === undefined || isAlive(Number(pid))) continue;
     quietly("ip", "netns", "delete", line.split(" ")[0] ?? "");
     quietly("ip", "link", "delete", `hf${pid}`);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -9,6 +9,7 @@ export function summaryTable(summary: Summary, verdicts: readonly Verdict[]): st
     `seed ${summary.seed}, commit ${summary.commit}, ${summary.minutes} minutes, ${summary.machine}`,
     "",
     ...section("faults", Object.entries(summary.faults).map(counted)),
+    ...section("points at which processes were stopped or killed", Object.entries(summary.points).map(counted)),
     ...section("faults that are not possible here", summary.impossible),
     ...section("rejections", Object.entries(summary.rejections).map(counted)),
     ...section("events", Object.entries(summary.counts).map(counted)),

@@ -11,7 +11,7 @@ const struck = (fault: FaultKind, number: number): HistoryEvent[] => [
 ];
 const history: readonly HistoryEvent[] = [
   ...struck("kill", 1),
-  ...struck("kill", 3),
+  ...struck("kill", 3).map((event) => ({ ...event, point: "in_handler" })),
   { by, at: 5, kind: "rejection", code: "NOT_LEADER" },
 ];
 const findings = { history, impossible: [], rejections: ["NOT_LEADER"], machine: "one", violations: [] };
@@ -19,6 +19,7 @@ const findings = { history, impossible: [], rejections: ["NOT_LEADER"], machine:
 test("a fault counts once, however long it lasts", () => {
   expect(summarize({ ...findings, wanted: ["kill"] })).toMatchObject({
     faults: { kill: 2 },
+    points: { in_handler: 1 },
     rejections: { NOT_LEADER: 1 },
     missing: [],
   });

@@ -10,6 +10,8 @@ export interface Summary {
   readonly machine: string;
   /** How often each fault happened. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** At which named points processes were told to stop or to die. */
+  readonly points: Readonly<Record<string, number>>;
   /** Faults that this machine does not allow for. */
   readonly impossible: readonly FaultKind[];
   readonly rejections: Readonly<Record<string, number>>;
@@ -46,6 +48,9 @@ export function summarize({ history, wanted, impossible, rejections, machine, vi
     minutes: run?.minutes ?? 0,
     machine,
     faults,
+    points: countBy(history, (event) =>
+      event.kind === "fault" && event.phase === "begin" ? (event.point ?? null) : null,
+    ),
     impossible,
     rejections: refused,
     counts: countBy(history, (event) => ("outcome" in event ? `${event.kind} ${event.outcome}` : event.kind)),

@@ -4,6 +4,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { administratorEnv } from "../support/programs.js";
+import { isAlive } from "./left-over.js";
 
 const prefix = "holdfast-torture-";
 
@@ -37,13 +38,4 @@ async function remove(folder: string): Promise<void> {
   for (const mount of mounts.map((line) => line.split(" ")[1] ?? "").filter((path) => path.startsWith(`${folder}/`)))
     execFileSync("umount", ["--lazy", mount], { env: administratorEnv });
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
