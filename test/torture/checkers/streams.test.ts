@@ -47,3 +47,36 @@ describe("a reader of a stream", () => {
     expect(found(...heard(1), told("reset", 3))).toContain("it was told to begin anew after g-1");
   });
 });
+
+describe("a reader of the cluster's history", () => {
+  const line = (id: number, at: number, reader = "x"): AnyTold => ({
+    kind: "stream",
+    stream: "cluster",
+    reader,
+    id: `${id}`,
+    at,
+  });
+  const cameBack = (at: number): AnyTold => ({ ...line(0, at), what: "hello" }) as AnyTold;
+  const inStore = [1, 2, 3].map((id) => line(id, 90_000, "store"));
+  const told = (...events: readonly AnyTold[]) => foundBy(streams, ...events, ...inStore);
+
+  it("hears each line once, at times a later one first", () => {
+    expect(told(line(1, 10), line(2, 20), line(3, 30))).toBe("");
+    expect(told(line(1, 10), line(3, 20), line(2, 30))).toBe("");
+    expect(told(line(1, 10), line(2, 20), line(2, 25), line(3, 30))).toContain("2 came again");
+    expect(told(line(1, 10), line(2, 20), line(3, 30), line(9, 40))).toContain("9 is not in the store");
+  });
+
+  it("misses none while it stays, nor while it is away, but for one that was overtaken just then", () => {
+    expect(told(line(1, 10), line(3, 30))).toContain("3 came, and 2 never did");
+    expect(told(line(1, 10), line(2, 30))).toContain("it ended at 2, and 3 is there");
+    expect(told(line(1, 10), cameBack(20), line(3, 30))).toContain("3 came, and 2 never did");
+    expect(told(line(1, 10), line(3, 30), cameBack(100))).toBe("");
+    expect(told(line(1, 10), line(3, 30), cameBack(60_000))).toContain("2 never did");
+  });
+
+  it("may miss what a failover has lost", () => {
+    const failover = fault("database_failover", 15, 25, { lostFrom: 12 });
+    expect(told(line(1, 10), ...failover, line(3, 30))).toBe("");
+  });
+});

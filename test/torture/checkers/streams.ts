@@ -18,7 +18,8 @@ export const streams: Checker = {
         own.filter(({ reader }) => reader !== "store"),
         ({ reader }) => reader,
       );
-      return [...readers.values()].flatMap((heard) => gaps(heard, stored, lost));
+      const demand = own[0]?.stream === "cluster" ? missedLines : gaps;
+      return [...readers.values()].flatMap((heard) => demand(heard, stored, lost));
     });
   },
 };
@@ -68,4 +69,44 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
     say(last, `it ended at ${last.id}, and ${end} is there`);
   }
   return found;
+}
+
+/** A transition that commits after a later one does so within moments. */
+const outOfOrderMs = 5_000;
+
+/**
+ * Of the cluster's history each new line comes once, in the order of being seen: a transition may be seen after one with a higher id.
+ * Whoever comes back with that higher id just then does not hear of it, as ADR 28 says; whoever stays hears of all.
+ */
+function missedLines(heard: readonly StreamEvent[], stored: readonly string[], lost: readonly Period[]): Violation[] {
+  const found: Violation[] = [];
+  const places = new Map(stored.map((id, index) => [id, index]));
+  const lines = heard.filter(({ what }) => what === undefined);
+  const returns = heard.filter(({ what }) => what !== undefined);
+  const seen = new Set<string>();
+  const say = ({ stream, reader, at }: StreamEvent, why: string) =>
+    found.push({ checker: name, at, text: `${stream}, ${reader}: ${why}` });
+  for (const line of lines) {
+    if (isWithin(lost, line.at)) continue;
+    if (seen.has(line.id)) say(line, `${line.id} came again`);
+    else if (!places.has(line.id) && lost.length === 0) say(line, `${line.id} is not in the store`);
+    seen.add(line.id);
+  }
+  const placeOf = ({ id }: StreamEvent): number => places.get(id) ?? -1;
+  const [first] = lines;
+  const last = lines.at(-1);
+  if (first === undefined || last === undefined) return found;
+  for (const [place, id] of stored.entries()) {
+    if (place < placeOf(first) || lines.some((line) => line.id === id)) continue;
+    const index = lines.findIndex((line) => placeOf(line) > place);
+    const next = lines[index];
+    if (next === undefined) say(last, `it ended at ${last.id}, and ${id} is there`);
+    else if (!isExcused(next, lines[index - 1])) say(next, `${next.id} came, and ${id} never did`);
+  }
+  return found;
+
+  function isExcused(next: StreamEvent, previous: StreamEvent = next): boolean {
+    const cameBack = returns.some(({ at }) => at >= next.at && at <= next.at + outOfOrderMs);
+    return cameBack || meets(lost, { from: previous.at, to: next.at });
+  }
 }

@@ -165,11 +165,13 @@ class Reader {
     }
   }
 
-  /** What has no id says how things are now, and may be missed. */
-  private hear({ event, id }: ServerEvent, { log }: Scene): void {
+  /** What has no id says how things are now, and may be missed; a greeting without one is where the reader stood. */
+  private hear({ event, id: told }: ServerEvent, { log }: Scene): void {
+    const id = told === "" && event === "hello" ? (this.cursor ?? "0") : told;
     if (id === "") return;
     const number = /\d+$/.exec(id)?.[0] ?? "";
-    this.cursor = id;
+    // Lines of the cluster's history come as they are seen, at times a later one first.
+    if (this.stream.name === "jobs" || Number(number) > this.last) this.cursor = id;
     this.last = event === "reset" ? Number(number) : Math.max(this.last, Number(number));
     this.generation = id.slice(0, id.length - number.length);
     const what = event === "hello" || event === "reset" ? ({ what: event } as const) : {};
