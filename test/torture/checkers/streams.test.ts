@@ -37,6 +37,8 @@ describe("a reader of a stream", () => {
     expect(found(...failover, before, lost, anew, ...heard(3))).toBe("");
     const late: AnyTold = { kind: "stream", id: "f-1", at: 250 };
     expect(found(...failover, late, anew, ...heard(3))).toBe("");
+    const greeted: AnyTold = { ...anew, what: "hello" };
+    expect(found(...failover, late, greeted, anew, ...heard(3))).toBe("");
     expect(found(late, anew, ...heard(3))).toContain("it was told to begin anew after f-1");
   });
 

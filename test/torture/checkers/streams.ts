@@ -42,6 +42,8 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
   const places = new Map(stored.map((id, index) => [numberOf(id), index]));
   const seen = new Set<string>();
   let last: StreamEvent | undefined;
+  /** What it came back with; a greeting may be of another database already. */
+  let cursor: StreamEvent | undefined;
   let place: number | null = null;
   const say = ({ stream, reader, at }: StreamEvent, why: string) =>
     found.push({ checker: name, at, text: `${stream}, ${reader}: ${why}` });
@@ -52,6 +54,7 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
       if (event.what === "reset" && !mayBeLost && !isAnother(last, event, lost))
         say(event, `it was told to begin anew after ${last?.id}`);
       if (event.what === "reset" || place === null) place = here ?? null;
+      if (event.what === "reset") cursor = event;
       last = event;
       continue;
     }
@@ -62,6 +65,7 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
     else if (place !== null && here > place + 1) say(event, `${event.id} came right after ${last?.id}`);
     if (here !== undefined) place = here;
     seen.add(event.id);
+    cursor = event;
     last = event;
   }
   const end = stored.at(-1);
