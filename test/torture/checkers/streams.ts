@@ -51,7 +51,7 @@ function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: re
     const mayBeLost = isWithin(lost, event.at) || (last !== undefined && meets(lost, { from: last.at, to: event.at }));
     const here = places.get(numberOf(event.id));
     if (event.what !== undefined) {
-      if (event.what === "reset" && !mayBeLost && !isAnother(last, event, lost))
+      if (event.what === "reset" && !mayBeLost && !isAnother(cursor, event, lost))
         say(event, `it was told to begin anew after ${last?.id}`);
       if (event.what === "reset" || place === null) place = here ?? null;
       if (event.what === "reset") cursor = event;
