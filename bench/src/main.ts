@@ -7,7 +7,7 @@ import { type Order, readOrder, usage } from "./order.js";
 import { runProgram } from "./programs.js";
 import { commitOf, describeMachine, passed, type Report } from "./report.js";
 import { tableOf, verdictOf } from "./result.js";
-import { runSoak } from "./soak/soak.js";
+import { runSoak, usualMinutes } from "./soak/soak.js";
 
 /** Exit code 1 when a target was missed or a bench failed, so that nobody overlooks it; 2 when the command line is wrong. */
 if (process.argv[2] === "--process") await runProgram(process.argv[3] ?? "", process.argv[4] ?? "");
@@ -21,11 +21,12 @@ async function main(): Promise<void> {
     return;
   }
   cleanUpWhenInterrupted();
-  const { name: bench, rounds, messages } = order;
+  const { name: bench, rounds, messages, minutes } = order;
   const machine = describeMachine();
   const at = new Date().toISOString();
   const commit = await commitOf(import.meta.dirname);
-  const trial = rounds === null && messages === null ? null : { rounds, messages };
+  const isTrial = rounds !== null || messages !== null || (minutes ?? usualMinutes) < usualMinutes;
+  const trial = isTrial ? { rounds, messages, minutes } : null;
   const from = performance.now();
   const outcome = bench === "all" ? await runAll(order) : await runOne(order);
   if (wasInterrupted()) return;

@@ -10,8 +10,12 @@ export interface Report {
   readonly at: string;
   /** What was measured, where that can be told. */
   readonly commit: string | null;
-  /** Where a trial was asked for: so few rounds and messages. */
-  readonly trial: { readonly rounds: number | null; readonly messages: number | null } | null;
+  /** Where a trial was asked for: so few rounds and messages, or so short a soak. */
+  readonly trial: {
+    readonly rounds: number | null;
+    readonly messages: number | null;
+    readonly minutes: number | null;
+  } | null;
   readonly seconds: number;
   readonly results: readonly (Result & { readonly bench?: string })[];
   /** Of a soak: points of [minute, value] by name. */

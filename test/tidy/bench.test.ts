@@ -34,7 +34,7 @@ describe("npm run bench", () => {
       machine: expect.any(String),
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
       commit: expect.anything(),
-      trial: { rounds: 3, messages: null },
+      trial: { rounds: 3, messages: null, minutes: null },
       seconds: expect.any(Number),
       results: expect.any(Array),
       errors: [],

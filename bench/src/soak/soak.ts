@@ -6,7 +6,7 @@ import { latencyPercentile } from "./latency-histogram.js";
 import { type LoadName, loadNames, SoakCluster } from "./soak-cluster.js";
 import { type SoakSample, verdictsOf } from "./soak-verdicts.js";
 
-const usualMinutes = 30;
+export const usualMinutes = 30;
 /** How long the highest rate is looked for; the first part of it does not count. */
 const peakWarmUpMs = 10_000;
 const peakMs = 20_000;
