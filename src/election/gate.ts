@@ -26,6 +26,7 @@ export class Gate {
   private grace = 0;
   /** Kept after the end: a guard that held null would let everything pass. */
   private lastEpoch: Epoch | null = null;
+  private readonly whileShut = new WeakSet<NotLeaderError>();
 
   constructor(options: {
     readonly role: Role;
@@ -70,6 +71,11 @@ export class Gate {
     if (term === null || term.epoch !== epoch || !this.trusts(term)) throw this.refuse(epoch);
   }
 
+  /** Once for each refusal: whether the gate was shut when it was given. It may have opened again since. */
+  excuses(refusal: NotLeaderError): boolean {
+    return this.whileShut.delete(refusal);
+  }
+
   private trusts(term: Term): boolean {
     return gateIsOpen(term, this.grace, this.clock.mono(), this.clock.wall(), this.clock.boot);
   }
@@ -77,10 +83,10 @@ export class Gate {
   private refuse(epoch?: bigint): NotLeaderError {
     this.onBlocked();
     const wanted = epoch === undefined ? "" : ` under epoch ${epoch}`;
-    return new NotLeaderError(`Node "${this.nodeId}" does not lead role "${this.role}"${wanted} now.`, {
-      role: this.role,
-      nodeId: this.nodeId,
-      lastEpoch: this.lastEpoch,
-    });
+    const message = `Node "${this.nodeId}" does not lead role "${this.role}"${wanted} now.`;
+    const { role, nodeId, lastEpoch } = this;
+    const refusal = new NotLeaderError(message, { role, nodeId, lastEpoch });
+    if (!this.isActing) this.whileShut.add(refusal);
+    return refusal;
   }
 }

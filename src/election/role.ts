@@ -229,7 +229,9 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
       } catch (error) {
         // After the end, an error is most often the abort itself.
         if (work.signal.aborted) return;
-        if (!(error instanceof NotLeaderError) || this.gate.isLeader) {
+        // By now the gate may have opened again, so what counts is how it was when it refused.
+        const wasShut = error instanceof NotLeaderError && (this.gate.excuses(error) || !this.gate.isLeader);
+        if (!wasShut) {
           const epoch = term.epoch as Epoch;
           this.observer.workFailed(this.name, epoch, error);
           this.elector.dispatch({ kind: "workFailed", role: this.name, epoch });

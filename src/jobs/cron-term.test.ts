@@ -168,10 +168,20 @@ describe("the crons of a term", () => {
     await scene.clock.advance(30 * secondMs);
     expect(scene.pausesOf("a").length).toBeGreaterThanOrEqual(28);
     expect(scene.pausesOf("c")).toEqual(scene.pausesOf("a"));
-    expect(scene.troubles).toEqual(["cron bad cannot fire, and is put aside for a minute"]);
+    expect(scene.troubles).toEqual(["cron bad cannot fire, and is tried less and less often"]);
     scene.fireFails = () => "no";
     await scene.clock.advance(minuteMs);
     expect(scene.pausesOf("bad").length).toBeGreaterThanOrEqual(85);
+  });
+
+  it("are late by no more than twice as long as the database refuses everything, as on a full disk", async () => {
+    scene.fireFails = () => "refused";
+    await scene.start("a");
+    await scene.clock.advance(4 * secondMs);
+    scene.fireFails = () => "no";
+    await scene.clock.advance(4 * secondMs);
+    expect(scene.pausesOf("a").length).toBeGreaterThanOrEqual(6);
+    expect(new Set(scene.pausesOf("a"))).toEqual(new Set([1]));
   });
 
   it("submit many jobs at once in several transactions", async () => {

@@ -30,8 +30,12 @@ export interface CronTermParts {
 
 /** Also where nothing is due, the leader looks now and then: the database's clock may have been set. */
 const longestSleepMs = 60_000;
-/** A cron that the database refuses as it is, is not tried again for so long. */
-const asideMs = 60_000;
+/**
+ * A cron that the database refuses is left aside for a moment, each time for twice as long: it may be refused as it is, or together with
+ * everything else, as on a full disk, and then it must not be late by more than that lasts.
+ */
+const firstAsideMs = 1_000;
+const longestAsideMs = 60_000;
 const firstPauseMs = 10;
 const longestPauseMs = 2_000;
 
@@ -50,7 +54,7 @@ export class CronTerm {
   private readonly signal: AbortSignal;
   private readonly changed: Signal;
   private readonly schedules = new Map<string, Schedule>();
-  private readonly aside = new Map<string, number>();
+  private readonly aside = new Map<string, { readonly until: number; readonly ms: number }>();
   private isDefined = false;
 
   constructor(parts: CronTermParts, fence: FenceToken, signal: AbortSignal) {
@@ -118,7 +122,8 @@ export class CronTerm {
       await this.fire(message);
     }
     if (orders.length > 0) return 0;
-    const sleepMs = next === null ? longestSleepMs : Math.min(longestSleepMs, next - look.now);
+    const againMs = [...this.aside.values()].map(({ until }) => until - heardAt).filter((ms) => ms > 0);
+    const sleepMs = Math.min(longestSleepMs, next === null ? longestSleepMs : next - look.now, ...againMs);
     // The database told its time before its answer was here: by then the tick has come, by its clock.
     return Math.max(0, sleepMs - (clock.mono() - heardAt));
   }
@@ -128,7 +133,7 @@ export class CronTerm {
     const now = this.parts.clock.mono();
     return crons.filter(
       ({ name, paused, goneAt }) =>
-        here.has(name) && !paused && goneAt === null && (this.aside.get(name) ?? now) <= now,
+        here.has(name) && !paused && goneAt === null && (this.aside.get(name)?.until ?? now) <= now,
     );
   }
 
@@ -146,9 +151,10 @@ export class CronTerm {
 
   /** What the database refuses as a whole is tried one by one, so that one cron does not hold up the others. */
   private async fire(message: readonly CronFiring[]): Promise<void> {
-    const { book, trouble, clock } = this.parts;
+    const { book } = this.parts;
     try {
       const { kind } = await book.fire(this.fence, message);
+      for (const { order } of message) this.aside.delete(order.cron);
       if (kind === "fired") this.count(message);
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code !== "DATABASE_REFUSED") throw error;
@@ -156,11 +162,15 @@ export class CronTerm {
         for (const one of message) await this.fire([one]);
         return;
       }
-      for (const { order } of message) {
-        trouble(`cron ${order.cron} cannot fire, and is put aside for a minute`, error);
-        this.aside.set(order.cron, clock.mono() + asideMs);
-      }
+      for (const { order } of message) this.putAside(order.cron, error);
     }
+  }
+
+  private putAside(cron: string, error: unknown): void {
+    const before = this.aside.get(cron);
+    if (before === undefined) this.parts.trouble(`cron ${cron} cannot fire, and is tried less and less often`, error);
+    const ms = before === undefined ? firstAsideMs : Math.min(2 * before.ms, longestAsideMs);
+    this.aside.set(cron, { until: this.parts.clock.mono() + ms, ms });
   }
 
   private count(message: readonly CronFiring[]): void {
