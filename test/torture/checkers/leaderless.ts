@@ -1,7 +1,7 @@
 import type { Checker } from "../checker.js";
 import type { FaultKind, HistoryEvent } from "../history.js";
 import { groupBy } from "./groups.js";
-import { type FaultPeriod, faultPeriodsOf, type Period, placeOf } from "./periods.js";
+import { type FaultPeriod, faultPeriodsOf, type Period, placeOf, placesOf } from "./periods.js";
 
 const name = "leaderless";
 
@@ -83,7 +83,7 @@ function unexcusedOf(gap: Period, faults: readonly FaultPeriod[], places: number
 }
 
 function hitBy(active: readonly FaultPeriod[]): ReadonlySet<string> {
-  return new Set(active.flatMap(({ on }) => on.split(/[,\s]+/).map(placeOf)));
+  return new Set(active.flatMap(({ on }) => placesOf(on)));
 }
 
 export function lengthOf({ from, to }: Period): number {

@@ -36,6 +36,11 @@ describe("messages keep their promise", () => {
     expect(found(sent(1), sent(2), ...stall, came(1, { at: 20 }), came(2), came(1, { at: 3_001 }))).toBe("");
   });
 
+  it("where what was written before a node was cut off got through when it no longer was", () => {
+    const cut = fault("partition", 10, 3_000, { on: "a-1,b-1" });
+    expect(found(sent(1), sent(2), ...cut, came(1, { at: 20 }), came(2), came(1, { at: 5_000 }))).toBe("");
+  });
+
   it("where a failover lost the tail", () => {
     const failover = fault("database_failover", 100, 200, { lostFrom: 50 });
     const told = found(
@@ -69,5 +74,10 @@ describe("messages break their promise", () => {
 
   it("when one came again after the next of its lane", () => {
     expect(found(sent(1), sent(2), came(1), came(2), came(1))).toContain("m1 came to o again after m2");
+    const stall = fault("freeze", 10, 3_000);
+    const late = [came(1, { at: 20 }), came(2), came(1, { at: 3_001 })];
+    expect(found(sent(1), sent(2), ...stall, ...late, came(1))).toContain("m1 came to o again after m2");
+    const afterwards = [came(1, { at: 20 }), came(2), came(1, { at: 60_000 })];
+    expect(found(sent(1), sent(2), ...stall, ...afterwards)).toContain("m1 came to o again after m2");
   });
 });

@@ -2,7 +2,7 @@ import type { Checker, Violation } from "../checker.js";
 import type { MllpReceivedEvent, MllpSentEvent } from "../history.js";
 import { groupBy } from "./groups.js";
 import { firstInversion } from "./inversions.js";
-import { isWithin, lostPeriodsOf, meets, type Period, stallsOf } from "./periods.js";
+import { delaysOf, type FaultPeriod, isWithin, lostPeriodsOf, mayDelay, meets, type Period } from "./periods.js";
 
 const name = "messages";
 
@@ -16,11 +16,11 @@ export const mllp: Checker = {
     const sent = history.filter((event) => event.kind === "mllp_sent");
     const arrived = history.filter((event) => event.kind === "mllp_received").toSorted((a, b) => a.at - b.at);
     const lanes = [...groupBy(arrived, ({ outbound, sender }) => `${outbound} ${sender}`).values()];
-    const spare = { stalls: stallsOf(history).length };
+    const delays = delaysOf(history);
     return [
       ...missing(sent, arrived, lost),
       ...foreign(sent, arrived),
-      ...lanes.flatMap((lane) => [...inverted(lane, sent, lost), ...repeated(lane, lost, spare)]),
+      ...lanes.flatMap((lane) => [...inverted(lane, sent, lost), ...repeated(lane, lost, delays)]),
     ];
   },
 };
@@ -79,15 +79,16 @@ function inverted(
 }
 
 /**
- * Each message is settled before the next of its lane is sent, so nothing comes again once a later one has come. A stall between the
- * question whether one leads and the write lets one message through late, which its successor has sent by then.
+ * Each message is settled before the next of its lane is sent, so nothing comes again once a later one has come. But what a
+ * leader wrote in time may arrive late, when its successor has sent it and others: one message of a lane for each fault that holds things up.
  */
 function repeated(
   lane: readonly MllpReceivedEvent[],
   lost: readonly Period[],
-  spare: { stalls: number },
+  delays: readonly FaultPeriod[],
 ): readonly Violation[] {
   const found: Violation[] = [];
+  const used = new Set<FaultPeriod>();
   const seen = new Map<string, MllpReceivedEvent>();
   let last: MllpReceivedEvent | undefined;
   for (const one of lane) {
@@ -96,7 +97,8 @@ function repeated(
     const isLate = before !== undefined && last !== undefined && last.controlId !== one.controlId;
     if (before === undefined || !isLate) last = one;
     if (!isLate || isWithin(lost, before.at) || meets(lost, { from: before.at, to: one.at })) continue;
-    if (spare.stalls > 0) spare.stalls -= 1;
+    const delay = delays.find((period) => !used.has(period) && mayDelay(period, one.at));
+    if (delay !== undefined) used.add(delay);
     else {
       const text = `${one.controlId} came to ${one.outbound} again after ${last?.controlId}, which follows it`;
       found.push({ checker: name, at: one.at, text });

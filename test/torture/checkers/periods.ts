@@ -15,6 +15,9 @@ export interface FaultPeriod extends Period {
 /** Faults that let a process stand still between two of its instructions. */
 const stalls: ReadonlySet<FaultKind> = new Set(["freeze", "freeze_in_transaction", "block_loop"]);
 
+/** What waits for a process to wake, or for a packet to be sent once more, comes within this after the fault is over. */
+const longestDelayMs = 30_000;
+
 /** From its beginning to its end; one that never ended lasts for ever. */
 export function faultPeriodsOf(history: readonly HistoryEvent[]): readonly FaultPeriod[] {
   const periods = new Map<number, FaultPeriod>();
@@ -30,6 +33,19 @@ export function faultPeriodsOf(history: readonly HistoryEvent[]): readonly Fault
 
 export function stallsOf(history: readonly HistoryEvent[]): readonly FaultPeriod[] {
   return faultPeriodsOf(history).filter(({ fault }) => stalls.has(fault));
+}
+
+/**
+ * Faults after which something that a leader had begun in time can come late: a process stood still right before it wrote, or what it
+ * wrote could not get through, and is sent once more when the way is free.
+ */
+export function delaysOf(history: readonly HistoryEvent[]): readonly FaultPeriod[] {
+  return faultPeriodsOf(history).filter(({ fault }) => stalls.has(fault) || fault === "partition");
+}
+
+/** Whether what came at this time can have been held up by the fault. */
+export function mayDelay({ from, to }: Period, at: number): boolean {
+  return from <= at && at <= to + longestDelayMs;
 }
 
 /**
@@ -56,4 +72,9 @@ export function isWithin(periods: readonly Period[], at: number): boolean {
 /** "a" of the process "a-2", which is the second in its place. */
 export function placeOf(process: string): string {
   return process.replace(/-\d+$/, "");
+}
+
+/** A fault may have to do with several processes. */
+export function placesOf(on: string): readonly string[] {
+  return on.split(",").map(placeOf);
 }

@@ -95,6 +95,9 @@ describe("what comes again", () => {
     expect(found(...late)).toContain("began after epoch 2 had delivered");
     expect(found(...stall, ...late)).toBe("");
     expect(found(...stall, ...late, came(2, { at: 3_200 }))).toContain("began after epoch 2 had delivered");
+    const longAgo = fault("freeze", 20, 30);
+    const muchLater = [came(1, { at: 10 }), came(1, { ...later, at: 60_000 }), came(1, { at: 60_100 })];
+    expect(found(...longAgo, ...muchLater)).toContain("began after epoch 2 had delivered");
   });
 
   it("may be what a failover has lost", () => {

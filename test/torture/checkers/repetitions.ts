@@ -1,7 +1,17 @@
 import type { Checker, Violation } from "../checker.js";
 import type { DeliveryEvent, HistoryEvent } from "../history.js";
 import { groupBy } from "./groups.js";
-import { type FaultPeriod, isWithin, lostPeriodsOf, meets, type Period, placeOf, stallsOf } from "./periods.js";
+import {
+  type FaultPeriod,
+  isWithin,
+  lostPeriodsOf,
+  mayDelay,
+  meets,
+  type Period,
+  placeOf,
+  placesOf,
+  stallsOf,
+} from "./periods.js";
 
 const name = "repetitions";
 
@@ -48,7 +58,7 @@ function lateBeginnings(deliveries: readonly DeliveryEvent[], stalls: readonly F
       continue;
     }
     const stall = stalls.find(
-      (one) => !used.has(one) && one.from <= delivery.at && placeOf(one.on) === placeOf(delivery.by),
+      (one) => !used.has(one) && mayDelay(one, delivery.at) && placesOf(one.on).includes(placeOf(delivery.by)),
     );
     if (stall === undefined) {
       violations.push({

@@ -1,6 +1,6 @@
 import type { Violation } from "../checker.js";
 import { type Gap, gapsOf, lengthOf } from "../checkers/leaderless.js";
-import { faultPeriodsOf, type Period, placeOf } from "../checkers/periods.js";
+import { faultPeriodsOf, type Period, placesOf } from "../checkers/periods.js";
 import type { HistoryEvent } from "../history.js";
 import { leadershipsOf, presencesOf } from "./leaderships.js";
 import { text } from "./markup.js";
@@ -69,7 +69,7 @@ function drawPlaces(canvas: Canvas, history: readonly HistoryEvent[], roles: rea
       const title = `${one.by} led ${one.role} under epoch ${one.epoch}, ${lengthOf(one).toFixed(0)} ms`;
       drawBar(canvas, one, { top: index * barHeight, height: barHeight - 1, style: `role${index % 8}`, title });
     }
-    for (const one of faultPeriodsOf(history).filter(({ on }) => placeOf(on) === place)) {
+    for (const one of faultPeriodsOf(history).filter(({ on }) => placesOf(on).includes(place))) {
       drawBar(canvas, one, { top: height, height: stripHeight, style: "fault", title: `${one.fault} on ${one.on}` });
     }
     canvas.y += height + rowGap;
