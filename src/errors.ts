@@ -91,12 +91,17 @@ const catalogue = {
   BROKEN_INVARIANT: { status: 500, exit: 1 },
 } as const satisfies Record<string, { status: number; exit: number }>;
 
+/** The codes of all failures that Holdfast reports. */
 export type ErrorCode = keyof typeof catalogue;
 
+/** All of them, in the order of the catalogue. */
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
+/** A failure that Holdfast reports: its code says what it is, its message what to do. */
 export class HoldfastError extends Error {
+  /** What it is, from the catalogue. */
   readonly code: ErrorCode;
+  /** What a program may want to know of it. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -110,10 +115,12 @@ export class HoldfastError extends Error {
     this.details = options.details ?? {};
   }
 
+  /** What HTTP makes of it. */
   get status(): number {
     return catalogue[this.code].status;
   }
 
+  /** What a command line makes of it. */
   get exitCode(): number {
     return catalogue[this.code].exit;
   }

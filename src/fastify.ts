@@ -17,6 +17,7 @@ declare module "fastify" {
   }
 }
 
+/** What the plugin is registered with. */
 export interface HoldfastPluginOptions {
   readonly node: GuardedNode;
   /** Of which role the headers speak; the node's primary role by default. */

@@ -39,20 +39,27 @@ import { Upkeep } from "./upkeep/upkeep.js";
 
 /** One process of the cluster. It wires the rooms together; each of them is tested without it. */
 export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncDisposable {
+  /** Its name in the cluster. */
   readonly id: string;
+  /** The settings that it runs by, checked and complete. */
   readonly config: Config;
+  /** Where it tells what happens to it. */
   readonly log: Logger;
   readonly clock: Clock;
+  /** What is under way here; a drain waits for it. */
   readonly work = new InFlightWork();
+  /** The metrics of this node. */
   readonly registry: Registry;
+  /** Who is here and who leads, as the database shows it. */
   readonly cluster: ClusterView;
   readonly access: Access;
-  /** For `createQueue` of `holdfast/queue`. */
+  /** For `createQueue` of `holdfast/queue`. @internal */
   readonly queueBook: QueueBook;
   /** The queues that were made in this process. */
   readonly queues: Queues;
   /** Reads are anybody's; `createJobs` of `holdfast/jobs` opens them here. */
   readonly jobs: Jobs;
+  /** Jobs that are submitted by the clock. */
   readonly crons: Crons;
   readonly worker: Worker;
   readonly functions: FunctionCalls;
@@ -166,10 +173,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
         for (const { role } of leases) this.roles.measure(role, () => this.membership.news.lease(role) ?? null);
       },
       configChanged: (version) => this.engine.heard(version),
-      accessChanged: (version) => {
-        if (!this.access.isBehind(version)) return;
-        this.access.refresh().catch((error: unknown) => this.trouble("cannot read the tokens", error));
-      },
+      accessChanged: (version) => this.access.catchUp(version, (error) => this.trouble("cannot read the tokens", error)),
     });
   }
 
@@ -218,7 +222,7 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
     return this.membership.lastLoad;
   }
 
-  /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. */
+  /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. @internal */
   countConnections(read: () => number): void {
     this.membership.countConnections(read, () => this.registry.metrics());
     this.alerts.open();

@@ -4,7 +4,7 @@ import type * as term from "./election/term.js";
 import type * as node from "./holdfast-node.js";
 import type { PostgresTransaction } from "./node.js";
 
-export type { LeaderToken } from "./election/gate.js";
+export type { Gate, LeaderToken } from "./election/gate.js";
 export type { LeaderView, RoleEvent } from "./election/role.js";
 export { DrainingError, type ErrorCode, errorCodes, HoldfastError, NotLeaderError, StaleEpochError } from "./errors.js";
 export type { InFlightWork, WorkGuard } from "./lifecycle/in-flight.js";
@@ -14,7 +14,7 @@ export { createNode, type NodeOptions, type PostgresPool, type PostgresTransacti
 export type { Transition } from "./store/contract.js";
 export { version } from "./version.js";
 
-/** A node, its roles and its terms. `Tx` is what a fenced function gets: a `pg` client, unless a test's store says otherwise. */
+// `Tx` is what a fenced function gets: a `pg` client, unless a test's store says otherwise.
 export type HoldfastNode<Tx = PostgresTransaction> = node.HoldfastNode<Tx>;
 export type RoleHandle<Tx = PostgresTransaction> = role.RoleHandle<Tx>;
 export type LeadFunction<Tx = PostgresTransaction> = role.LeadFunction<Tx>;

@@ -12,6 +12,7 @@ import { type PostgresPool, PostgresStore, type PostgresTransaction } from "./st
 
 export type { PostgresPool, PostgresTransaction } from "./store/postgres/store.js";
 
+/** The settings of a node, in camelCase, and what it may use of yours. docs/reference/settings.md has every one. */
 export interface NodeOptions extends Omit<ConfigOptions, "store"> {
   readonly store?: (NonNullable<ConfigOptions["store"]> & { readonly pool?: PostgresPool | undefined }) | undefined;
   /** Your own pino logger; without it one is made that writes to standard output. */

@@ -55,7 +55,9 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
+/** Nodes on one database in memory, and their time. */
 export interface TestCluster {
+  /** The time of all its nodes, and of the database. */
   readonly clock: TestClock;
   /** A node of this cluster. Roles are contended for as with `createNode`. */
   start(options?: ConfigOptions): Promise<HoldfastNode<MemoryTransaction>>;
@@ -65,6 +67,7 @@ export interface TestCluster {
   lose(role: string): Promise<void>;
 }
 
+/** An empty cluster; each test makes its own. */
 export function createTestCluster(): TestCluster {
   const clock = new TestClock();
   const database = new MemoryDatabase({ now: () => clock.wall() });

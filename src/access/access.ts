@@ -74,6 +74,11 @@ export class Access {
     return this.list?.read.accessVersion !== accessVersion;
   }
 
+  /** Reads the tokens again where the database has a newer list. */
+  catchUp(accessVersion: number, failed: (error: unknown) => void): void {
+    if (this.isBehind(accessVersion)) this.refresh().catch(failed);
+  }
+
   /** Null where the token is unknown, has expired or was revoked. From memory. */
   authenticate(secret: string): Caller | null {
     const token = this.list?.byHash.get(hashToken(secret)) ?? null;

@@ -40,7 +40,7 @@ export class Gate {
     this.onBlocked = options.onBlocked;
   }
 
-  /** Takes in the elector's state after a step. Not for users. */
+  /** Takes in the elector's state after a step. Not for users. @internal */
   follow(state: ElectorState): void {
     this.term = state.roles.get(this.role)?.term ?? null;
     this.grace = graceMs(state);

@@ -20,6 +20,7 @@ export interface LeaderView {
   readonly leaseUntil: Date;
 }
 
+/** What is told when a role changes hands. */
 export interface RoleEvent {
   readonly role: string;
   readonly epoch: bigint;
@@ -27,6 +28,7 @@ export interface RoleEvent {
   readonly reason: string;
 }
 
+/** What a node does while it leads a role; it ends when `term.signal` is aborted. */
 export type LeadFunction<Tx> = (term: LeaderTerm<Tx>) => Promise<void> | void;
 
 export interface RoleObserver {
@@ -39,7 +41,9 @@ export interface RoleObserver {
 
 /** One role, seen from this node: who leads it, and what to do when it is this node. */
 export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [RoleEvent]; changed: [RoleEvent] }> {
+  /** The name of the role. */
   readonly name: Role;
+  /** Whether this node may act for the role, now. */
   readonly gate: Gate;
   private readonly elector: Elector;
   private readonly store: Store<Tx>;
@@ -163,7 +167,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
     });
   }
 
-  /** Below: what the elector reports. Not for users. */
+  /** Below: what the elector reports. Not for users. @internal */
   onStepped(state: ElectorState): void {
     this.gate.follow(state);
     this.moments.emit("stepped");

@@ -7,6 +7,7 @@ import type { Gate } from "./gate.js";
  * re-election there is a new term, and this one stays refused.
  */
 export class LeaderTerm<Tx> {
+  /** The role that is led. */
   readonly role: string;
   /** The fencing token (G2). */
   readonly epoch: bigint;

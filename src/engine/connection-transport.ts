@@ -23,6 +23,7 @@ export type InboundTransport =
   | SftpInboundOptions
   | DatabaseInboundOptions;
 
+/** The same for where messages go out. */
 export type OutboundTransport =
   | MllpOutboundOptions
   | TcpOutboundOptions

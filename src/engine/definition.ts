@@ -32,6 +32,7 @@ export interface InboundOptions {
   readonly acks?: AckOptions | undefined;
 }
 
+/** How an HL7 message is answered. */
 export interface AckOptions {
   /** "auto", the default: enhanced for messages that ask for it in MSH-15 or MSH-16, else original. */
   readonly mode?: "auto" | "original" | "enhanced" | undefined;
@@ -39,6 +40,7 @@ export interface AckOptions {
   readonly malformed?: "AE" | "AR" | undefined;
 }
 
+/** What `defineInbound` answers. */
 export interface InboundDefinition extends InboundOptions {
   readonly kind: "inbound";
 }
@@ -52,6 +54,7 @@ export interface RouterOptions<Handlers extends readonly string[] = readonly str
   readonly route: (message: EngineMessage) => readonly NoInfer<Handlers>[number][];
 }
 
+/** What `defineRouter` answers. */
 export interface RouterDefinition extends RouterOptions {
   readonly kind: "router";
 }
@@ -76,6 +79,7 @@ export interface HandlerOptions<
   ) => readonly Send<NoInfer<Outbounds>[number]>[];
 }
 
+/** What a handler may look at beside its message. */
 export interface HandlerContext<Reference extends string = string, Namespace extends string = string> {
   readonly reference: (name: Reference) => ReferenceSet;
   readonly state: (namespace: Namespace) => StateNamespace;
@@ -88,6 +92,7 @@ export interface ReferenceSet {
   readonly size: number;
 }
 
+/** A row of a reference set, by the names of its columns. */
 export type ReferenceRow = Readonly<Record<string, Json>>;
 
 /** What handlers remember. A write is seen by what is handled after, and stored by the commit that finishes the message. */
@@ -97,6 +102,7 @@ export interface StateNamespace {
   delete(key: string): void;
 }
 
+/** What `defineHandler` answers. */
 export interface HandlerDefinition extends HandlerOptions {
   readonly kind: "handler";
 }
@@ -117,6 +123,7 @@ export interface OutboundOptions {
   readonly retry?: RetryOptions | undefined;
 }
 
+/** How often an outbound tries, and with which pauses. */
 export interface RetryOptions {
   /** How often a message is tried before it goes to the dead letters; "forever", the default, holds its lane. */
   readonly attempts?: number | "forever" | undefined;
@@ -126,6 +133,7 @@ export interface RetryOptions {
   readonly cap?: WrittenDuration | undefined;
 }
 
+/** What `defineOutbound` answers. */
 export interface OutboundDefinition extends OutboundOptions {
   readonly kind: "outbound";
 }
@@ -156,20 +164,24 @@ export type ReferenceOrigin =
       readonly format?: "csv" | "json" | undefined;
     };
 
+/** What `defineReference` answers. */
 export interface ReferenceDefinition extends ReferenceOptions {
   readonly kind: "reference";
 }
 
+/** Where messages come in. */
 export function defineInbound(options: InboundOptions): InboundDefinition {
   return take("inbound", options);
 }
 
+/** Where each message goes to. */
 export function defineRouter<const Handlers extends readonly string[]>(
   options: RouterOptions<Handlers>,
 ): RouterDefinition {
   return take("router", options);
 }
 
+/** What becomes of a message. */
 export function defineHandler<
   const Outbounds extends readonly string[],
   const References extends readonly string[] = readonly [],
@@ -178,10 +190,12 @@ export function defineHandler<
   return take("handler", options as HandlerOptions);
 }
 
+/** Where messages go out. */
 export function defineOutbound(options: OutboundOptions): OutboundDefinition {
   return take("outbound", options);
 }
 
+/** A table that handlers look things up in. */
 export function defineReference(options: ReferenceOptions): ReferenceDefinition {
   return take("reference", options);
 }

@@ -3,6 +3,7 @@ import { HoldfastError } from "../errors.js";
 /** What can be sent: text, bytes, or whatever gives its own bytes, like an HL7 message. */
 export type SendBody = string | Uint8Array | { toBytes(): Uint8Array };
 
+/** What may be said of a message that is sent. */
 export interface SendOptions {
   /** Which of the outbound's lanes, in place of what its `lane` says: messages of one key stay in order, others do not wait. */
   readonly key?: string | undefined;

@@ -84,6 +84,7 @@ export class Crons {
     this.parts.counts.known(definition.name);
   }
 
+  /** Every cron, and when it fires next; on any node. */
   async list(): Promise<readonly SeenCron[]> {
     const { now, crons } = await this.parts.book.look();
     return crons.map((cron) => ({ ...cron, nextTick: nextTickOf(cron, now) }));
@@ -107,6 +108,7 @@ export class Crons {
     return { jobId: job.jobId };
   }
 
+  /** It does not fire until it is resumed. */
   async pause(name: string): Promise<SeenCron> {
     return await this.setPaused(name, true);
   }

@@ -5,7 +5,16 @@ import { HoldfastError, isFailure, NotLeaderError, StaleEpochError } from "../er
 import { aborted } from "../lifecycle/aborted.js";
 import { pause } from "../lifecycle/pause.js";
 import type { JobBook } from "../store/job-contract.js";
-import type { LeaseAnswer, RenewalAnswer, Result, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
+import type {
+  CancellationAnswer,
+  HeartbeatAnswer,
+  LeaseAnswer,
+  RedriveAnswer,
+  RemovalAnswer,
+  RenewalAnswer,
+  ResultAnswer,
+  SubmissionAnswer,
+} from "../store/job-orders.js";
 import type { Job, Json } from "./core/job.js";
 import { mostCrashes } from "./core/job-rules.js";
 import { EventFeed } from "./event-feed.js";
@@ -15,7 +24,8 @@ import type { JobSettings } from "./job-settings.js";
 import { finishedJob } from "./job-wait.js";
 import { LeaseHolders } from "./lease-holders.js";
 import type { LeaseWish } from "./lease-polls.js";
-import { checkJson, type NewJob, storableText, submissionOf } from "./new-job.js";
+import { checkJson, type NewJob, submissionOf } from "./new-job.js";
+import { type ReportedResult, resultOrder } from "./reported-result.js";
 
 export type { LeaseAnswer, ResultAnswer, SubmissionAnswer } from "../store/job-orders.js";
 
@@ -52,22 +62,9 @@ export interface JobsFollower {
   isLettingGo(): boolean;
 }
 
-/** A result as an agent reports it. */
-export interface ReportedResult {
-  readonly leaseId: string;
-  readonly jobId: string;
-  readonly jobEpoch: number;
-  readonly agent: string;
-  readonly outcome:
-    | { readonly status: "succeeded"; readonly result: Json }
-    /** `retry: false`: no further attempt would help. */
-    | { readonly status: "failed"; readonly error: string; readonly retry: boolean };
-}
-
 /** Whose leader is the only one to change jobs. */
 export const jobsRole = "scheduler";
 
-const longestError = 4_096;
 /** How often a leader that gives its role up looks whether somebody still works for it. */
 const drainLookMs = 50;
 /** For how much longer than anybody else this process itself may take to let go of its jobs. */
@@ -78,7 +75,9 @@ const lettingGoMs = 3_000;
  * NotLeaderError elsewhere. `leaderEpoch` is a condition that a caller may state: where another one leads, StaleEpochError.
  */
 export class Jobs {
+  /** What there is of jobs and agents, on any node. */
   readonly book: JobBook;
+  /** What happens to jobs and agents, as it is committed; on any node. */
   readonly events: EventFeed;
   readonly settings: JobSettings;
   private readonly parts: JobsParts;
@@ -107,23 +106,23 @@ export class Jobs {
     return this.desk !== null;
   }
 
-  /** One at the most. */
+  /** One at the most. @internal */
   follow(follower: JobsFollower): void {
     this.follower = follower;
   }
 
-  /** How many agents wait here for work. */
+  /** How many agents wait here for work. @internal */
   get waitingAgents(): number {
     return this.desk?.desk.waiting ?? 0;
   }
 
-  /** A cron has submitted jobs: whoever waits here for one, or for events, looks again. */
+  /** A cron has submitted jobs: whoever waits here for one, or for events, looks again. @internal */
   stir(): void {
     this.desk?.desk.stir();
     this.events.wake();
   }
 
-  /** The epoch under which this node changes jobs; else NotLeaderError. */
+  /** The epoch under which this node changes jobs; else NotLeaderError. @internal */
   requireEpoch(stated?: bigint): bigint {
     return this.leading(stated).epoch;
   }
@@ -134,6 +133,7 @@ export class Jobs {
     return await finishedJob(jobId, waitMs, signal, { book, feed, clock: this.parts.clock });
   }
 
+  /** Takes jobs in; an answer each, in the same order. */
   async submit(jobs: readonly NewJob[], leaderEpoch?: bigint): Promise<readonly SubmissionAnswer[]> {
     const { desk } = this.leading(leaderEpoch);
     const now = this.parts.clock.wall();
@@ -143,7 +143,7 @@ export class Jobs {
     return answers;
   }
 
-  /** Who was given this lease, as far as this node remembers: null where it was long ago, or another leader. */
+  /** Who was given this lease, as far as this node remembers: null where it was long ago, or another leader. @internal */
   holderOf(leaseId: string): string | null {
     return this.holders.of(leaseId);
   }
@@ -156,6 +156,7 @@ export class Jobs {
     return answer;
   }
 
+  /** An agent still works on its lease: it lasts for another `leaseTtlMs`. Answers with the jobs that are still its. */
   async renew(
     agent: string,
     leaseId: string,
@@ -167,9 +168,10 @@ export class Jobs {
     return await desk.carryOut({ kind: "renew", agent, leaseId, ttlMs: this.settings.leaseTtlMs, progress });
   }
 
+  /** Results of an agent, with an answer each; one that comes twice is accepted once. */
   async report(results: readonly ReportedResult[], leaderEpoch?: bigint): Promise<readonly ResultAnswer[]> {
     const { desk } = this.leading(leaderEpoch);
-    const orders = results.map((result) => this.orderOf(result));
+    const orders = results.map((result) => resultOrder(result, this.settings, this.parts.random));
     const answers = await desk.carryOutAll(orders);
     this.parts.counts.staleResults(answers.filter(({ kind }) => kind === "stale").length);
     return answers;
@@ -181,20 +183,23 @@ export class Jobs {
     return (await desk.carryOut({ kind: "give_back", agent, leaseId, jobIds })).jobIds;
   }
 
-  /** The process that had these is gone: they go to others, unless too many went in a row that worked on them. */
+  /** The process that had these is gone: they go to others, unless too many went in a row that worked on them. @internal */
   async forsake(agent: string, leaseId: string): Promise<readonly string[]> {
     const { desk } = this.leading();
     return (await desk.carryOut({ kind: "give_back", agent, leaseId, jobIds: null, mostCrashes })).jobIds;
   }
 
-  async cancel(jobId: string) {
+  /** A result that comes later changes nothing. */
+  async cancel(jobId: string): Promise<CancellationAnswer> {
     return await this.leading().desk.carryOut({ kind: "cancel", jobId });
   }
 
-  async redrive(jobId: string) {
+  /** Queues a job again that is dead, failed or cancelled. */
+  async redrive(jobId: string): Promise<RedriveAnswer> {
     return await this.leading().desk.carryOut({ kind: "redrive", jobId });
   }
 
+  /** An agent lives, and says what it can and does. */
   async heartbeat(beat: {
     readonly agent: string;
     readonly namespace: string;
@@ -202,32 +207,18 @@ export class Jobs {
     readonly version: string | null;
     readonly tasks: number;
     readonly registers: boolean;
-  }) {
+  }): Promise<HeartbeatAnswer> {
     return await this.leading().desk.carryOut({ kind: "heartbeat", ...beat });
   }
 
   /** Leaves a tombstone, and gives what the agent has to others. */
-  async removeAgent(agent: string) {
+  async removeAgent(agent: string): Promise<RemovalAnswer> {
     const { desk } = this.leading();
     const [removed] = await Promise.all([
       desk.carryOut({ kind: "remove_agent", agent }),
       desk.carryOut({ kind: "give_back", agent, leaseId: null, jobIds: null }),
     ]);
     return removed;
-  }
-
-  private orderOf({ leaseId, jobId, jobEpoch, agent, outcome }: ReportedResult) {
-    return { kind: "result", leaseId, jobId, jobEpoch, agent, outcome: this.outcomeOf(outcome) } as const;
-  }
-
-  private outcomeOf(outcome: ReportedResult["outcome"]): Result["outcome"] {
-    if (outcome.status === "succeeded") {
-      checkJson("result", outcome.result);
-      return { kind: "succeeded", result: outcome.result };
-    }
-    const error = storableText(outcome.error, longestError);
-    if (!outcome.retry) return { kind: "failed_for_good", error };
-    return { kind: "failed", error, backoff: this.settings.backoff, jitter: this.parts.random() };
   }
 
   private leading(stated?: bigint): { readonly desk: JobDesk; readonly epoch: bigint } {

@@ -19,6 +19,7 @@ export class InFlightWork {
   private nextId = 1;
   private open = true;
 
+  /** How much is under way. */
   get count(): number {
     return [...this.counted].reduce((sum, read) => sum + read(), this.running.size);
   }
@@ -29,15 +30,17 @@ export class InFlightWork {
     return { [Symbol.dispose]: () => this.counted.delete(read) };
   }
 
-  /** How a drain passes the time between two such looks. */
+  /** How a drain passes the time between two such looks. @internal */
   restBy(rest: () => Promise<void>): void {
     this.rest = rest;
   }
 
+  /** False from the beginning of a drain on. */
   get accepting(): boolean {
     return this.open;
   }
 
+  /** Begins a piece of work, or throws DrainingError. */
   enter(): WorkGuard {
     if (!this.open) throw new DrainingError();
     const id = this.nextId++;
@@ -50,6 +53,7 @@ export class InFlightWork {
     };
   }
 
+  /** Runs a piece of work from its beginning to its end. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     const guard = this.enter();
     try {
@@ -59,12 +63,12 @@ export class InFlightWork {
     }
   }
 
-  /** Admits nothing more. */
+  /** Admits nothing more. @internal */
   refuse(): void {
     this.open = false;
   }
 
-  /** Takes a refusal back; whoever waited for the work to end waits no more. */
+  /** Takes a refusal back; whoever waited for the work to end waits no more. @internal */
   admit(): void {
     this.open = true;
     for (const wake of this.waiting.splice(0)) wake();

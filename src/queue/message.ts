@@ -36,11 +36,13 @@ export interface Message {
   readonly at: Date;
 }
 
+/** What a handler is told beside its message. */
 export interface HandlerContext {
   /** Aborted when the time for this message is over, or leadership ends. */
   readonly signal: AbortSignal;
 }
 
+/** What is done with the messages of a stage. What it returns is taken in for the next one; what it throws fails the attempt. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that produces nothing need not return anything.
 export type Handler = (message: Message, context: HandlerContext) => Promise<void | readonly Produced[]>;
 

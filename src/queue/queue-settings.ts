@@ -2,8 +2,10 @@ import { nearest } from "../config/nearest.js";
 import { HoldfastError } from "../errors.js";
 import { type QueueDefaults, usualDefaults } from "./queue-defaults.js";
 
+/** What becomes of a head that has failed for good: it makes way, or holds its lane. */
 export type LanePolicy = "dead_letter" | "block";
 
+/** What a queue is, and how it works. What is left out has a default. */
 export interface QueueOptions {
   readonly name: string;
   /** Whose leader works on this queue; a role of the same name by default. Each node that contends for it must make the queue. */

@@ -45,6 +45,7 @@ export interface QueueNode {
 
 /** A durable queue of many lanes, each strictly first in, first out. It works on the node that leads its role. */
 export class Queue {
+  /** Its own, in the whole cluster. */
   readonly name: string;
   /** Whose leader works on it. */
   readonly role: string;
@@ -87,7 +88,7 @@ export class Queue {
     return await intake.add(messages.map((message) => incomingOf(message, first)));
   }
 
-  /** The same for the message engine, whose journal gets a line with the same commit. */
+  /** The same for the message engine, whose journal gets a line with the same commit. @internal */
   async enqueueRecorded(message: NewMessage, record: Recorder): Promise<Accepted> {
     const { stages, maxBodyBytes } = this.settings;
     checkMessage(message, stages, maxBodyBytes);
@@ -121,7 +122,7 @@ export class Queue {
     this.current?.nudge();
   }
 
-  /** Lanes that were not admitted may be now. */
+  /** Lanes that were not admitted may be now. @internal */
   reconsider(): void {
     this.current?.nudge();
   }
@@ -151,11 +152,12 @@ export class Queue {
     return row;
   }
 
-  /** A lane was steered from this process: where this node leads, it need not find out by itself. */
+  /** A lane was steered from this process: where this node leads, it need not find out by itself. @internal */
   async heed(): Promise<void> {
     await this.current?.steered();
   }
 
+  /** Every lane; on any node. */
   async lanes(): Promise<readonly LaneRow[]> {
     return await this.book.lanes(this.name);
   }
@@ -184,12 +186,14 @@ export class Queue {
     if (!this.isOpen) await once(this.openings, "opened", options);
   }
 
+  /** The next messages of a lane, without their bodies; on any node. */
   async peek(lane: LaneName, limit = 10): Promise<readonly MessageHead[]> {
     if (!isCount(limit)) throw new HoldfastError("INVALID_REQUEST", `limit must be from 1 to ${mostShown}.`);
     const row = (await this.lanes()).find((one) => one.stage === lane.stage && one.lane === lane.lane);
     return row === undefined ? [] : await this.book.peek(row.id, limit);
   }
 
+  /** The newest first; on any node. */
   async deadLetters(page: Page = { limit: 100 }): Promise<readonly DeadLetter[]> {
     const { limit, before } = page;
     if (!isCount(limit) || (before !== undefined && !/^\d{1,18}$/.test(String(before)))) {
@@ -201,6 +205,7 @@ export class Queue {
     return await this.book.deadLetters(this.name, page);
   }
 
+  /** One of them with its body, or null; on any node. */
   async deadLetter(id: string): Promise<DeadLetterWithBody | null> {
     return await this.book.deadLetter(this.name, id);
   }

@@ -1,13 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type, { type Static } from "typebox";
 import type { AuditRow } from "../access/audit.js";
 import { accessRoles, grantable } from "../access/permission.js";
 import { longestLifetimeMs, longestTokenName } from "../access/token.js";
-import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noBody, nullable, secondsOf, time } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
-import type { ServedNode } from "./served-node.js";
+import { change, type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import { createdTokenSchema, showToken, tokenSchema } from "./token-answers.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
@@ -40,14 +37,13 @@ const wishSchema = exactly({
   ),
 });
 
+const tags = ["access"];
+
 /** Tokens, and who did what. The hash of a token is in no answer, and its secret in one. */
-export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const { access } = node;
-  const tags = ["access"];
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
-  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
-    node.work.run(async () => await toDatabase(node, limits.databaseWaitMs, write));
+export const accessRoutes = routesOf(listTokens, createToken, revokeToken, showAuditTrail);
+
+function listTokens(app: RouteApp, parts: RouteParts): void {
+  const { access } = parts.node;
 
   app.get(
     "/tokens",
@@ -61,10 +57,14 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       },
     },
     async ({ query }) => {
-      const tokens = await read(access.tokens());
+      const tokens = await read(parts, access.tokens());
       return cut(query, tokens.toReversed(), ({ id }) => id, showToken);
     },
   );
+}
+
+function createToken(app: RouteApp, parts: RouteParts): void {
+  const { access } = parts.node;
 
   app.post(
     "/tokens",
@@ -81,12 +81,16 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       const { name, role, grants = [], expires_in_seconds: lifetime } = request.body;
       const wish = { name, role, grants, lifetimeMs: lifetime === undefined ? null : lifetime * 1000 };
       const createdBy = request.caller?.name ?? "unknown";
-      const { token, secret } = await change(() => access.create(wish, createdBy));
+      const { token, secret } = await change(parts, () => access.create(wish, createdBy));
       request.auditTarget = token.id;
       reply.code(201);
       return { token: showToken(token), secret };
     },
   );
+}
+
+function revokeToken(app: RouteApp, parts: RouteParts): void {
+  const { access } = parts.node;
 
   app.delete(
     "/tokens/:id",
@@ -102,10 +106,14 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       },
     },
     async ({ params }) => {
-      const token = await change(() => access.revoke(params.id));
+      const token = await change(parts, () => access.revoke(params.id));
       return { token: showToken(token) };
     },
   );
+}
+
+function showAuditTrail(app: RouteApp, parts: RouteParts): void {
+  const { access } = parts.node;
 
   app.get(
     "/audit",
@@ -118,10 +126,9 @@ export const accessRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
         response: { 200: pageSchema(auditSchema) },
       },
     },
-    async ({ query }) => firstOf(query, await read(access.audit(databasePage(query))), showAudit),
+    async ({ query }) => firstOf(query, await read(parts, access.audit(databasePage(query))), showAudit),
   );
-  await Promise.resolve();
-};
+}
 
 function showAudit(row: AuditRow): AuditAnswer {
   const { id, at, nodeId, actor, action, target, outcome, address } = row;

@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type, { type Static } from "typebox";
 import { HoldfastError } from "../errors.js";
 import { type Agent, agentState } from "../jobs/core/agent.js";
@@ -8,9 +7,8 @@ import { fromDatabase, toDatabase } from "./database-wait.js";
 import { epoch, exactly, noQuery, nullable, secondsOf, secondsOrNull, time } from "./fields.js";
 import { agentName, bigOf, capabilityNames, namespaceName, statedEpoch } from "./job-answers.js";
 import { deletedAgent } from "./lease-answers.js";
-import type { Limits } from "./limits.js";
 import { cut, pageQuery, pageSchema } from "./page.js";
-import type { ServedNode } from "./served-node.js";
+import { change, type RouteApp, type RouteParts, routesOf } from "./routes.js";
 
 const states = ["active", "stale", "dead", "deleted"] as const;
 
@@ -31,8 +29,9 @@ export type AgentAnswer = Static<typeof agentSchema>;
 const tags = ["agents"];
 
 /** Agents: every node shows them; they beat at the leader. */
-export const agentRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
+export const agentRoutes = routesOf(listAgents, heartbeat, removeAgent);
+
+function listAgents(app: RouteApp, { node, limits }: RouteParts): void {
   const { jobs } = node;
 
   app.get(
@@ -57,6 +56,10 @@ export const agentRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       );
     },
   );
+}
+
+function heartbeat(app: RouteApp, { node, limits }: RouteParts): void {
+  const { jobs } = node;
 
   app.post(
     "/v1/agents/heartbeat",
@@ -90,6 +93,10 @@ export const agentRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       return { agent, state: "active" as const, leader_epoch: Number(leaderEpoch) };
     },
   );
+}
+
+function removeAgent(app: RouteApp, parts: RouteParts): void {
+  const { jobs } = parts.node;
 
   app.delete(
     "/v1/agents/:agent_name",
@@ -105,14 +112,12 @@ export const agentRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
     },
     async ({ params: { agent_name: agent }, query }) => {
       const leaderEpoch = jobs.requireEpoch(bigOf(query.leader_epoch));
-      const remove = async () => await toDatabase(node, limits.databaseWaitMs, () => jobs.removeAgent(agent));
-      const answer = await node.work.run(remove);
+      const answer = await change(parts, async () => await jobs.removeAgent(agent));
       if (answer.kind === "unknown") throw new HoldfastError("NOT_FOUND", `There is no agent "${agent}".`);
       return { agent, state: "deleted" as const, leader_epoch: Number(leaderEpoch) };
     },
   );
-  await Promise.resolve();
-};
+}
 
 function showAgent(agent: Agent): AgentAnswer {
   return {

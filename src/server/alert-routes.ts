@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import {
   alertId,
@@ -11,11 +10,10 @@ import {
   showTested,
   testedSchema,
 } from "./alert-answers.js";
-import { fromDatabase, toDatabase } from "./database-wait.js";
+import { toDatabase } from "./database-wait.js";
 import { exactly, noBody, noQuery } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { cut, pageQuery, pageSchema } from "./page.js";
-import type { ServedNode } from "./served-node.js";
+import { type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const tags = ["alerts"];
@@ -25,10 +23,10 @@ const acts = {
 } as const;
 
 /** Alerts: every node shows them, and every node takes what is done to them by hand. */
-export const alertRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+export const alertRoutes = routesOf(listAlerts, listRules, testTargets, actOnAlert);
 
+function listAlerts(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
   app.get(
     "/alerts",
     {
@@ -41,12 +39,15 @@ export const alertRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       },
     },
     async ({ query: { state, ...page } }) => {
-      const alerts = await read(node.alerts.list());
+      const alerts = await read(parts, node.alerts.list());
       const wanted = state === undefined ? alerts : alerts.filter((alert) => alert.state === state);
       return cut(page, wanted, ({ id }) => id, showAlert);
     },
   );
+}
 
+function listRules(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
   app.get(
     "/alerts/rules",
     {
@@ -58,9 +59,11 @@ export const alertRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
         response: { 200: pageSchema(ruleSchema) },
       },
     },
-    async ({ query }) => cut(query, await read(node.alerts.watched()), ({ rule }) => rule.name, showRule),
+    async ({ query }) => cut(query, await read(parts, node.alerts.watched()), ({ rule }) => rule.name, showRule),
   );
+}
 
+function testTargets(app: RouteApp, { node }: RouteParts): void {
   app.post(
     "/alerts/test",
     {
@@ -76,7 +79,9 @@ export const alertRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
     },
     async ({ body }) => showTested(await node.alerts.test(body.rule ?? null)),
   );
+}
 
+function actOnAlert(app: RouteApp, { node, limits }: RouteParts): void {
   for (const [act, summary] of Object.entries(acts) as [keyof typeof acts, string][]) {
     app.post(
       `/alerts/:id/${act}`,
@@ -98,5 +103,4 @@ export const alertRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
         ),
     );
   }
-  await Promise.resolve();
-};
+}

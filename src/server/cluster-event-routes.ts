@@ -7,22 +7,14 @@ import { ClusterWatch } from "./cluster-watch.js";
 import { endOfAccess } from "./end-of-access.js";
 import { noQuery } from "./fields.js";
 import { hangUpOf } from "./hang-up.js";
-import type { Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import { closingOf, type RouteParts } from "./routes.js";
 import { stallWatch } from "./server-sent.js";
 
 /** Who leads and who is here, as it changes. Every node tells it, leader or not. */
-export const clusterEventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
-  app,
-  { node, limits },
-) => {
+export const clusterEventRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, { node, limits }) => {
   const watch = new ClusterWatch(node, limits);
-  const closing = new AbortController();
+  const closing = closingOf(app);
   let open = 0;
-  app.addHook("preClose", async () => {
-    closing.abort();
-    await Promise.resolve();
-  });
 
   app.get(
     "/cluster/events",
@@ -50,7 +42,7 @@ export const clusterEventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; l
         watch,
         nodeId: node.id,
         after: typeof seen === "string" && /^\d{1,18}$/.test(seen) ? BigInt(seen) : null,
-        signal: AbortSignal.any([hangUpOf(reply), closing.signal]),
+        signal: AbortSignal.any([hangUpOf(reply), closing]),
         accessEnded: endOfAccess(node.access, caller, reply),
         keepAliveMs: limits.keepAliveMs,
         stalled: stallWatch(limits.listenerStallMs, () => reply.raw.destroy()),

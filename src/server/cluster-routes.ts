@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { HoldfastError } from "../errors.js";
 import {
@@ -12,21 +11,21 @@ import {
   statusSchema,
   transitionSchema,
 } from "./cluster-answers.js";
-import { fromDatabase } from "./database-wait.js";
 import { exactly, noQuery, roleName } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
 import { postureOrUnknown } from "./role-headers.js";
+import { type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import type { ServedNode } from "./served-node.js";
 import { showSingleNode } from "./single-node.js";
 
+const config = { permission: "monitoring:read" } as const;
+const tags = ["cluster"];
+
 /** Who is here and who leads. Every node answers, leader or not, draining or not. */
-export const clusterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const config = { permission: "monitoring:read" } as const;
-  const tags = ["cluster"];
+export const clusterRoutes = routesOf(status, nodes, info, leaders, history);
+
+function status(app: RouteApp, { node }: RouteParts): void {
   const clustered = node.config.cluster.enabled;
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
 
   app.get(
     "/cluster/status",
@@ -51,6 +50,11 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
       };
     },
   );
+}
+
+function nodes(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
+  const clustered = node.config.cluster.enabled;
 
   app.get(
     "/cluster/nodes",
@@ -65,23 +69,29 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
     },
     async () => {
       if (!clustered) return showSingleNode(node);
-      const [nodes, leases] = await read(Promise.all([node.cluster.nodes(), node.cluster.leases()]));
+      const [nodes, leases] = await read(parts, Promise.all([node.cluster.nodes(), node.cluster.leases()]));
       return showNodes(
         nodes,
         leases.find(({ role }) => role === node.config.primaryRole),
       );
     },
   );
+}
 
+function info(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
   app.get(
     "/cluster/info",
     {
       config,
       schema: { tags, summary: "The cluster in figures", querystring: noQuery, response: { 200: infoSchema } },
     },
-    async () => showInfo(await read(node.cluster.info())),
+    async () => showInfo(await read(parts, node.cluster.info())),
   );
+}
 
+function leaders(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
   app.get(
     "/cluster/leaders",
     {
@@ -94,12 +104,15 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
       },
     },
     async ({ query }) => {
-      const leases = await read(node.cluster.leases());
+      const leases = await read(parts, node.cluster.leases());
       const sorted = leases.toSorted((a, b) => (a.role < b.role ? -1 : 1));
       return cut(query, sorted, ({ role }) => role, showLeader);
     },
   );
+}
 
+function history(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
   app.get(
     "/cluster/history",
     {
@@ -113,13 +126,12 @@ export const clusterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
     },
     async ({ query }) => {
       const { role } = query;
-      const lines = await read(node.cluster.history(role, databasePage(query)));
-      if (role !== undefined && lines.length === 0) await read(requireRole(node, role));
+      const lines = await read(parts, node.cluster.history(role, databasePage(query)));
+      if (role !== undefined && lines.length === 0) await read(parts, requireRole(node, role));
       return firstOf(query, lines, showTransition);
     },
   );
-  await Promise.resolve();
-};
+}
 
 /** A role without a history is either young or does not exist. */
 async function requireRole({ cluster }: ServedNode, role: string): Promise<void> {

@@ -1,12 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type, { type Static } from "typebox";
 import { engineRole } from "../engine/engine-role.js";
 import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noBody, noQuery, nullable, secondsOrNull, time } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { postureOrUnknown } from "./role-headers.js";
+import { type RouteApp, type RouteParts, routesOf } from "./routes.js";
 import { partOfGraph } from "./running-graph.js";
-import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const sharedVersion = Type.Integer({ minimum: 0, description: "The cluster's; every reload raises it by one" });
@@ -53,11 +51,12 @@ const versionSchema = exactly({
 export type ReloadAnswer = Static<typeof reloadSchema>;
 export type VersionAnswer = Static<typeof versionSchema>;
 
-/** Which configuration runs where, and how another one comes to run. */
-export const configRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const tags = ["config"];
+const tags = ["config"];
 
+/** Which configuration runs where, and how another one comes to run. */
+export const configRoutes = routesOf(reload, version);
+
+function reload(app: RouteApp, { node, limits }: RouteParts): void {
   app.post(
     "/config/reload",
     {
@@ -84,7 +83,9 @@ export const configRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       return { dry_run: dryRun, version, hash: now, changed: now !== before, ...told };
     },
   );
+}
 
+function version(app: RouteApp, { node, limits }: RouteParts): void {
   app.get(
     "/config/version",
     {
@@ -129,5 +130,4 @@ export const configRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits:
       };
     },
   );
-  await Promise.resolve();
-};
+}

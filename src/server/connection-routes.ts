@@ -1,13 +1,11 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type, { type Static } from "typebox";
 import { connectionOf, stages } from "../engine/core/lane-names.js";
 import { engineRole } from "../engine/engine-role.js";
 import { within } from "../lifecycle/within.js";
-import { fromDatabase } from "./database-wait.js";
 import { exactly, noQuery, nullable, secondsOrNull } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { connectionName } from "./message-answers.js";
 import { cut, pageQuery, pageSchema } from "./page.js";
+import { type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import { changeGraph } from "./running-graph.js";
 import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
@@ -76,14 +74,13 @@ const reason = Type.String({
 const unstated = "no reason was given";
 const lanesAtOnce = 1_000;
 
-/** The connections of the message graph: every node shows them, and the leader of `engine` steers them. */
-export const connectionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
-  app,
-  { node, limits },
-) => {
-  const tags = ["connections"];
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+const tags = ["connections"];
 
+/** The connections of the message graph: every node shows them, and the leader of `engine` steers them. */
+export const connectionRoutes = routesOf(listConnections, steerConnections);
+
+function listConnections(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
   app.get(
     "/connections",
     {
@@ -98,6 +95,7 @@ export const connectionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
     async ({ query }) => {
       const { engine } = node;
       const [seen, standing, outgoing, counted] = await read(
+        parts,
         Promise.all([engine.connections(), engine.book.standing(), outgoingOf(node), engine.counted()]),
       );
       const countsAt = secondsOrNull(counted.at);
@@ -116,6 +114,16 @@ export const connectionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
       );
     },
   );
+}
+
+function steerConnections(app: RouteApp, parts: RouteParts): void {
+  const { node, limits } = parts;
+  /** A source may take its time to start, and what is being sent to end: whoever asked does not wait for all of it. */
+  async function steer(act: Act, name: string, { by, why }: { readonly by: string; readonly why: string }) {
+    return await changeGraph(node, limits.maxControlWaitMs, async ({ steering }) =>
+      act === "stop" ? await steering.stop(name, by, why) : await steering[act](name),
+    );
+  }
 
   for (const [act, summary] of Object.entries(acts) as [Act, string][]) {
     app.post(
@@ -141,20 +149,12 @@ export const connectionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
         if (view !== null) return showSteered(view);
         steered.catch((error: unknown) => node.log.warn({ err: error, connection: name }, `a ${act} failed later`));
         reply.code(202);
-        const [current] = (await read(node.engine.connections())).filter((one) => one.name === name);
+        const [current] = (await read(parts, node.engine.connections())).filter((one) => one.name === name);
         return showSteered(current as Seen);
       },
     );
   }
-
-  /** A source may take its time to start, and what is being sent to end: whoever asked does not wait for all of it. */
-  async function steer(act: Act, name: string, { by, why }: { readonly by: string; readonly why: string }) {
-    return await changeGraph(node, limits.maxControlWaitMs, async ({ steering }) =>
-      act === "stop" ? await steering.stop(name, by, why) : await steering[act](name),
-    );
-  }
-  await Promise.resolve();
-};
+}
 
 function showSteered(view: Omit<Seen, "toldAt">): SteeredAnswer {
   const { name, direction, transport, state, reason: why, since, connections } = view;

@@ -6,8 +6,8 @@ import { requestSchema, showRequest } from "./cluster-answers.js";
 import { toDatabase } from "./database-wait.js";
 import { exactly, noBody, nodeName, roleName } from "./fields.js";
 import { hangUpOf } from "./hang-up.js";
-import { limits as defaults, type Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import { limits as defaults } from "./limits.js";
+import type { RouteParts } from "./routes.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const waitQuery = exactly({
@@ -24,7 +24,7 @@ const waitQuery = exactly({
  * Draining, resuming and stepping down. Any node takes the request, which travels as a row to the one that is meant. These
  * are no work in the sense of `node.work`: a node that drains must still hear that it should resume.
  */
-export const controlRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+export const controlRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, options) => {
   const { node, limits } = options;
   const config = { permission: "control" } as const;
   const tags = ["cluster"];

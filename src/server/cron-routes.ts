@@ -1,12 +1,9 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { cronName, cronSchema, showCron, showTick, tickSchema, triggeredSchema } from "./cron-answers.js";
-import { fromDatabase, toDatabase } from "./database-wait.js";
 import { exactly, noQuery } from "./fields.js";
 import { bigOf, statedEpoch } from "./job-answers.js";
-import type { Limits } from "./limits.js";
 import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
-import type { ServedNode } from "./served-node.js";
+import { change, type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const params = exactly({ name: cronName });
@@ -15,16 +12,10 @@ const tags = ["crons"];
 const steered = { pause: "It does not fire until it is resumed", resume: "It begins anew, now" } as const;
 
 /** Crons: every node shows them, and the leader of `scheduler` steers them. */
-export const cronRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const { jobs, crons } = node;
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
-  /** The epoch is looked at in the same breath as the term that the write belongs to. */
-  const change = <Result>(stated: number | undefined, write: (epoch: bigint) => Promise<Result>): Promise<Result> =>
-    node.work.run(
-      async () =>
-        await toDatabase(node, limits.databaseWaitMs, async () => await write(jobs.requireEpoch(bigOf(stated)))),
-    );
+export const cronRoutes = routesOf(listCrons, listTicks, triggerCron, steerCron);
+
+function listCrons(app: RouteApp, parts: RouteParts): void {
+  const { crons } = parts.node;
 
   app.get(
     "/v1/crons",
@@ -37,8 +28,12 @@ export const cronRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
         response: { 200: pageSchema(cronSchema) },
       },
     },
-    async ({ query }) => cut(query, await read(crons.list()), ({ name }) => name, showCron),
+    async ({ query }) => cut(query, await read(parts, crons.list()), ({ name }) => name, showCron),
   );
+}
+
+function listTicks(app: RouteApp, parts: RouteParts): void {
+  const { crons } = parts.node;
 
   app.get(
     "/v1/crons/:name/history",
@@ -53,8 +48,12 @@ export const cronRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
       },
     },
     async ({ params: { name }, query }) =>
-      firstOf(query, await read(crons.history(name, databasePage(query))), showTick),
+      firstOf(query, await read(parts, crons.history(name, databasePage(query))), showTick),
   );
+}
+
+function triggerCron(app: RouteApp, parts: RouteParts): void {
+  const { crons } = parts.node;
 
   app.post(
     "/v1/crons/:name/trigger",
@@ -71,7 +70,7 @@ export const cronRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
       },
     },
     async ({ params: { name }, body: { leader_epoch: stated } }, reply) => {
-      const triggered = await change(stated, async (epoch) => {
+      const triggered = await changeCron(parts, stated, async (epoch) => {
         const { jobId } = await crons.trigger(name);
         return { name, job_id: jobId, leader_epoch: Number(epoch) };
       });
@@ -79,6 +78,10 @@ export const cronRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
       return triggered;
     },
   );
+}
+
+function steerCron(app: RouteApp, parts: RouteParts): void {
+  const { crons } = parts.node;
 
   for (const [act, summary] of Object.entries(steered) as [keyof typeof steered, string][]) {
     app.post(
@@ -89,8 +92,16 @@ export const cronRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
         schema: { tags, summary, params, querystring: noQuery, body, response: { 200: cronSchema } },
       },
       async ({ params: { name }, body: { leader_epoch: stated } }) =>
-        showCron(await change(stated, async () => await crons[act](name))),
+        showCron(await changeCron(parts, stated, async () => await crons[act](name))),
     );
   }
-  await Promise.resolve();
-};
+}
+
+/** The epoch is looked at in the same breath as the term that the write belongs to. */
+async function changeCron<Result>(
+  parts: RouteParts,
+  stated: number | undefined,
+  write: (epoch: bigint) => Promise<Result>,
+): Promise<Result> {
+  return await change(parts, async () => await write(parts.node.jobs.requireEpoch(bigOf(stated))));
+}

@@ -1,13 +1,10 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import { HoldfastError } from "../errors.js";
-import { fromDatabase, toDatabase } from "./database-wait.js";
 import { sendAnswer } from "./failure.js";
 import { exactly, noBody, noQuery } from "./fields.js";
 import { roleToForward } from "./forwarding.js";
 import { leaderGuard } from "./leader-guard.js";
-import type { Limits } from "./limits.js";
 import { databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
 import {
   laneName,
@@ -19,20 +16,19 @@ import {
   showLetter,
   stageName,
 } from "./queue-answers.js";
-import type { ServedNode } from "./served-node.js";
+import { change, type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const params = exactly({ id: Type.String({ minLength: 1, maxLength: 64, description: "A dead letter's id" }) });
 
+const tags = ["queue"];
+const config = { permission: "monitoring:read" } as const;
+
 /** The dead letters of all queues: every node shows them, and the leader of a queue's role redrives its own. */
-export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
-  app,
-  { node, limits },
-) => {
-  const { view } = node.queues;
-  const tags = ["queue"];
-  const config = { permission: "monitoring:read" } as const;
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+export const deadLetterRoutes = routesOf(listLetters, oneLetter, letterBody, redriveLetter);
+
+function listLetters(app: RouteApp, parts: RouteParts): void {
+  const { view } = parts.node.queues;
 
   app.get(
     "/dead-letters",
@@ -53,9 +49,13 @@ export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
     async ({ query }) => {
       const { queue, stage, lane } = query;
       const filter = { queue, stage, lane, ...databasePage(query) };
-      return firstOf(query, await read(view.deadLetters(filter)), showLetter);
+      return firstOf(query, await read(parts, view.deadLetters(filter)), showLetter);
     },
   );
+}
+
+function oneLetter(app: RouteApp, parts: RouteParts): void {
+  const { view } = parts.node.queues;
 
   app.get(
     "/dead-letters/:id",
@@ -69,8 +69,12 @@ export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
         response: { 200: letterSchema },
       },
     },
-    async ({ params: { id } }) => showLetter(found(id, await read(view.deadLetter(id)))),
+    async ({ params: { id } }) => showLetter(found(id, await read(parts, view.deadLetter(id)))),
   );
+}
+
+function letterBody(app: RouteApp, parts: RouteParts): void {
+  const { view } = parts.node.queues;
 
   app.get(
     "/dead-letters/:id/body",
@@ -85,13 +89,18 @@ export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
         response: { 200: letterBodySchema },
       },
     },
-    async ({ params: { id } }) => showBody(id, found(id, await read(view.deadLetterBody(id)))),
+    async ({ params: { id } }) => showBody(id, found(id, await read(parts, view.deadLetterBody(id)))),
   );
+}
+
+function redriveLetter(app: RouteApp, parts: RouteParts): void {
+  const { node } = parts;
+  const { view } = node.queues;
 
   /** Before the body is looked at: whether this node leads the role of the letter's queue. */
   const onlyOnLeader = async (request: FastifyRequest<{ Params: { id: string } }>, reply: FastifyReply) => {
     const { id } = request.params;
-    const letter = await read(view.deadLetter(id));
+    const letter = await read(parts, view.deadLetter(id));
     const role = letter?.role ?? node.config.primaryRole;
     const refusal = leaderGuard(node, role);
     request.forwardRole = refusal === null ? null : roleToForward(request, refusal, role);
@@ -116,14 +125,12 @@ export const deadLetterRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
       },
     },
     async ({ params: { id } }) => {
-      const { queue } = found(id, await read(view.deadLetter(id)));
-      const redrive = () => toDatabase(node, limits.databaseWaitMs, () => node.queues.redrive(queue, [id]));
-      const [redriven] = await node.work.run(redrive);
+      const { queue } = found(id, await read(parts, view.deadLetter(id)));
+      const [redriven] = await change(parts, async () => await node.queues.redrive(queue, [id]));
       return { queue, ...found(id, redriven ?? null) };
     },
   );
-  await Promise.resolve();
-};
+}
 
 function found<Thing>(id: string, thing: Thing | null): Thing {
   if (thing === null) throw new HoldfastError("NOT_FOUND", `There is no dead letter "${id}".`);

@@ -6,19 +6,14 @@ import { endOfAccess } from "./end-of-access.js";
 import { cursorOf, eventStream } from "./event-stream.js";
 import { exactly } from "./fields.js";
 import { hangUpOf } from "./hang-up.js";
-import type { Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import { closingOf, type RouteParts } from "./routes.js";
 import { stallWatch } from "./server-sent.js";
 
 /** What happens to jobs and agents, as it is committed. Every node tells it, leader or not. */
-export const eventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+export const eventRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, options) => {
   const { node, limits } = options;
   const { events: feed } = node.jobs;
-  const closing = new AbortController();
-  app.addHook("preClose", async () => {
-    closing.abort();
-    await Promise.resolve();
-  });
+  const closing = closingOf(app);
 
   app.get(
     "/v1/events",
@@ -42,7 +37,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       // What is no cursor of ours is one that nobody knows here: the listener is told to begin anew.
       const from = typeof stated === "string" ? (cursorOf(stated) ?? { generation: "", id: 0 }) : null;
       const first = await fromDatabase(limits.databaseWaitMs, feed.after(from));
-      const signal = AbortSignal.any([hangUpOf(reply), closing.signal]);
+      const signal = AbortSignal.any([hangUpOf(reply), closing]);
       const patience = stallWatch(limits.listenerStallMs, () => reply.raw.destroy());
       const accessEnded = endOfAccess(node.access, caller, reply);
       const { keepAliveMs } = limits;

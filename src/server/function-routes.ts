@@ -4,8 +4,8 @@ import type { Json } from "../jobs/core/job.js";
 import { toDatabase } from "./database-wait.js";
 import { exactly } from "./fields.js";
 import { hangUpOf } from "./hang-up.js";
-import { limits as defaults, type Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import { limits as defaults } from "./limits.js";
+import { closingOf, type RouteParts } from "./routes.js";
 
 const usualTimeoutMs = 30_000;
 const keyHeader = "idempotency-key";
@@ -15,14 +15,9 @@ const keyOf = (given: string | string[] | undefined): string | undefined =>
   Array.isArray(given) ? given.join(", ") : given;
 
 /** Functions: the leader of `scheduler` has them run by a node that has them, and answers with what they return. */
-export const functionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+export const functionRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, options) => {
   const { node, limits } = options;
-  // Whoever waits for a function does not hold up this server's end.
-  const closing = new AbortController();
-  app.addHook("preClose", async () => {
-    closing.abort();
-    await Promise.resolve();
-  });
+  const closing = closingOf(app);
 
   app.post(
     "/v1/functions/:name",
@@ -55,7 +50,7 @@ export const functionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limit
         payload: (body ?? null) as Json,
         timeoutMs,
         idempotencyKey: keyOf(headers[keyHeader]),
-        signal: AbortSignal.any([hangUpOf(reply), closing.signal]),
+        signal: AbortSignal.any([hangUpOf(reply), closing]),
       };
       const waitMs = timeoutMs + limits.databaseWaitMs;
       const { jobId, result } = await node.work.run(

@@ -1,23 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
-import { toDatabase } from "./database-wait.js";
 import { exactly, noQuery } from "./fields.js";
 import { bigOf, changedJobSchema, foundJob, jobId, refusedIn, statedEpoch } from "./job-answers.js";
-import type { Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import { change, type RouteParts } from "./routes.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const params = exactly({ id: jobId });
 const tags = ["jobs"];
 
 /** What operators do to jobs, at the leader of `scheduler`. */
-export const jobControlRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
-  app,
-  { node, limits },
-) => {
-  const { jobs } = node;
-  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
-    node.work.run(async () => await toDatabase(node, limits.databaseWaitMs, write));
+export const jobControlRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, parts) => {
+  const { jobs } = parts.node;
 
   app.delete(
     "/v1/jobs/:id",
@@ -33,7 +26,7 @@ export const jobControlRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
     },
     async ({ params: { id }, query }) => {
       const epoch = jobs.requireEpoch(bigOf(query.leader_epoch));
-      const answer = await change(async () => await jobs.cancel(id));
+      const answer = await change(parts, async () => await jobs.cancel(id));
       if (answer.kind === "finished") throw refusedIn(answer.state, id, "cancelled");
       foundJob(id, answer.kind === "unknown" ? null : answer);
       return { job_id: id, state: "cancelled" as const, leader_epoch: Number(epoch) };
@@ -56,7 +49,7 @@ export const jobControlRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; lim
     },
     async ({ params: { id }, body }) => {
       const epoch = jobs.requireEpoch(bigOf(body.leader_epoch));
-      const answer = await change(async () => await jobs.redrive(id));
+      const answer = await change(parts, async () => await jobs.redrive(id));
       if (answer.kind === "unneeded") throw refusedIn(answer.state, id, "redriven");
       foundJob(id, answer.kind === "unknown" ? null : answer);
       return { job_id: id, state: "queued" as const, leader_epoch: Number(epoch) };

@@ -1,6 +1,5 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type, { type Static } from "typebox";
-import { fromDatabase, toDatabase } from "./database-wait.js";
+import { fromDatabase } from "./database-wait.js";
 import { exactly, noQuery } from "./fields.js";
 import { hangUpOf } from "./hang-up.js";
 import {
@@ -21,28 +20,21 @@ import {
   submittedSchema,
   takenBy,
 } from "./job-answers.js";
-import { limits as defaults, type Limits } from "./limits.js";
+import { limits as defaults } from "./limits.js";
 import { oneOrMany } from "./one-or-many.js";
 import { exactPage, pageQuery, pageSchema } from "./page.js";
-import type { ServedNode } from "./served-node.js";
+import { change, closingOf, type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 
 const params = exactly({ id: jobId });
 const submission = oneOrMany("jobs", newJobSchema, newJobsSchema);
 const tags = ["jobs"];
 
 /** Jobs: every node shows them, and the leader of `scheduler` takes them in and changes them. */
-export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
+export const jobRoutes = routesOf(submitJobs, listJobs, oneJob);
+
+function submitJobs(app: RouteApp, parts: RouteParts): void {
+  const { node, limits } = parts;
   const { jobs } = node;
-  // Whoever waits for a job's end does not hold up this server's.
-  const closing = new AbortController();
-  app.addHook("preClose", async () => {
-    closing.abort();
-    await Promise.resolve();
-  });
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
-  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
-    node.work.run(async () => await toDatabase(node, limits.databaseWaitMs, write));
 
   app.post<{ Body: Static<typeof newJobSchema> | Static<typeof newJobsSchema> }>(
     "/v1/jobs",
@@ -64,7 +56,7 @@ export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Li
       const many = "jobs" in body ? body.jobs : null;
       for (const { leader_epoch: stated } of many ?? []) if (stated !== undefined) jobs.requireEpoch(bigOf(stated));
       const given = (many ?? [body as Static<typeof newJobSchema>]).map(newJobOf);
-      const answers = await change(async () => await jobs.submit(given, epoch));
+      const answers = await change(parts, async () => await jobs.submit(given, epoch));
       reply.code(answers.some(({ kind }) => kind === "created") ? 201 : 200);
       const shown = answers.map((answer) => {
         const taken = takenBy(answer);
@@ -75,6 +67,10 @@ export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Li
       return many === null ? (shown[0] ?? {}) : { jobs: shown };
     },
   );
+}
+
+function listJobs(app: RouteApp, parts: RouteParts): void {
+  const { jobs } = parts.node;
 
   app.get(
     "/v1/jobs",
@@ -105,10 +101,15 @@ export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Li
         ...(agent === undefined ? {} : { agent }),
         ...(since === undefined ? {} : { since: momentOf("since", since).getTime() }),
       };
-      const page = await read(jobs.book.jobs(filter, exactPage(query)));
+      const page = await read(parts, jobs.book.jobs(filter, exactPage(query)));
       return { items: page.jobs.map(showJob), next_cursor: page.next };
     },
   );
+}
+
+function oneJob(app: RouteApp, { node, limits }: RouteParts): void {
+  const { jobs } = node;
+  const closing = closingOf(app);
 
   app.get(
     "/v1/jobs/:id",
@@ -125,9 +126,8 @@ export const jobRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Li
       },
     },
     async ({ params: { id }, query: { wait_ms: waitMs = 0 } }, reply) => {
-      const waiting = jobs.wait(id, waitMs, AbortSignal.any([hangUpOf(reply), closing.signal]));
+      const waiting = jobs.wait(id, waitMs, AbortSignal.any([hangUpOf(reply), closing]));
       return showJob(foundJob(id, await fromDatabase(waitMs + limits.databaseWaitMs, waiting)));
     },
   );
-  await Promise.resolve();
-};
+}

@@ -1,10 +1,8 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { HoldfastError } from "../errors.js";
 import type { SeenLane } from "../queue/seen-lane.js";
-import { fromDatabase, toDatabase } from "./database-wait.js";
+import { toDatabase } from "./database-wait.js";
 import { exactly, noBody } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { cut, databasePage, firstOf, pageQuery, pageSchema } from "./page.js";
 import {
   laneName,
@@ -16,6 +14,7 @@ import {
   stageName,
   stageSchema,
 } from "./queue-answers.js";
+import { type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import type { ServedNode } from "./served-node.js";
 import { sharedReading } from "./shared-reading.js";
 import { withoutBodyIsEmpty } from "./validator.js";
@@ -31,15 +30,14 @@ const stagesKeptMs = 1_000;
 /** How many lanes of one name an error names. */
 const mostNamed = 10;
 
-/** The lanes of all queues. Any node shows and steers them: what is done travels as a mark on the lane's row. */
-export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const { queues } = node;
-  const tags = ["queue"];
-  const of = { queue: Type.Optional(queueName), stage: Type.Optional(stageName) };
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+const tags = ["queue"];
+const of = { queue: Type.Optional(queueName), stage: Type.Optional(stageName) };
 
-  const stages = sharedReading(stagesKeptMs, async () => await read(queues.view.stages()));
+/** The lanes of all queues. Any node shows and steers them: what is done travels as a mark on the lane's row. */
+export const laneRoutes = routesOf(listStages, listLanes, steerLane);
+
+function listStages(app: RouteApp, parts: RouteParts): void {
+  const stages = sharedReading(stagesKeptMs, async () => await read(parts, parts.node.queues.view.stages()));
 
   app.get(
     "/queue/stages",
@@ -54,6 +52,10 @@ export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
     },
     async ({ query }) => cut(query, await stages(), ({ queue, stage }) => `${queue}/${stage}`, showStage),
   );
+}
+
+function listLanes(app: RouteApp, parts: RouteParts): void {
+  const { queues } = parts.node;
 
   app.get(
     "/queue/lanes",
@@ -69,9 +71,14 @@ export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
     async ({ query }) => {
       const { queue, stage, state } = query;
       const { limit, before: after } = databasePage(query);
-      return firstOf(query, await read(queues.view.lanes({ queue, stage, state, after, limit })), showLane);
+      return firstOf(query, await read(parts, queues.view.lanes({ queue, stage, state, after, limit })), showLane);
     },
   );
+}
+
+function steerLane(app: RouteApp, parts: RouteParts): void {
+  const { node, limits } = parts;
+  const { queues } = node;
 
   for (const [act, summary] of Object.entries(summaries) as [keyof typeof summaries, string][]) {
     app.post(
@@ -90,15 +97,14 @@ export const laneRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: L
       },
       async (request) => {
         const { params, query } = request;
-        const { queue, stage, lane } = await read(onlyLane(queues.view, { ...params, ...query }));
+        const { queue, stage, lane } = await read(parts, onlyLane(queues.view, { ...params, ...query }));
         request.auditTarget = `${queue}/${stage}/${lane}`;
         await toDatabase(node, limits.databaseWaitMs, () => queues[act](queue, { stage, lane }));
-        return showLane(await read(onlyLane(queues.view, { queue, stage, lane })));
+        return showLane(await read(parts, onlyLane(queues.view, { queue, stage, lane })));
       },
     );
   }
-  await Promise.resolve();
-};
+}
 
 interface LaneQuestion {
   readonly lane: string;

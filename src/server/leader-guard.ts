@@ -3,6 +3,7 @@ import { DrainingError } from "../errors.js";
 import { type Answer, answer } from "./answer.js";
 import { type GuardedNode, postureOrUnknown } from "./role-headers.js";
 
+/** What the guard is to know of the requests that it is asked about. */
 export interface GuardOptions {
   /**
    * The request begins nothing, but ends what the leader gave out before, such as a result: a leader that drains takes it for

@@ -1,7 +1,8 @@
 import Type, { type Static } from "typebox";
 import { HoldfastError, StaleEpochError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
-import type { LeaseAnswer, ReportedResult, ResultAnswer } from "../jobs/jobs.js";
+import type { LeaseAnswer, ResultAnswer } from "../jobs/jobs.js";
+import type { ReportedResult } from "../jobs/reported-result.js";
 import { jobLimits } from "../jobs/new-job.js";
 import { errorAnswer } from "./error-answer.js";
 import { epoch, exactly, secondsOf, time } from "./fields.js";

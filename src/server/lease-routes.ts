@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { HoldfastError } from "../errors.js";
@@ -20,7 +19,7 @@ import {
   unknownLease,
   writtenLease,
 } from "./lease-answers.js";
-import type { Limits } from "./limits.js";
+import { type RouteApp, type RouteParts, routesOf } from "./routes.js";
 import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
@@ -28,23 +27,14 @@ const params = exactly({ id: leaseId });
 const tags = ["agents"];
 const usualPollMs = 30_000;
 
-/** What agents do all day, at the leader of `scheduler`. None of it is audited: the jobs and their events tell it. */
-export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const { jobs } = node;
-  const begins = { permission: "agent", audited: false } as const;
-  const ends = { ...begins, endsWork: true } as const;
-  const change = <Result>(write: () => Promise<Result>): Promise<Result> =>
-    toDatabase(node, limits.databaseWaitMs, write);
+const begins = { permission: "agent", audited: false } as const;
+const ends = { ...begins, endsWork: true } as const;
 
-  /** Whose lease it is, where the caller need not say: a token that is bound says it, and this leader knows those it gave. */
-  const holderOf = (bound: string | null, stated: string | undefined, id: string): string => {
-    const known = bound ?? stated ?? jobs.holderOf(id);
-    if (known !== null) return known;
-    throw new HoldfastError("INVALID_REQUEST", "agent is missing: this token is no agent's, so it has to be said.", {
-      details: { problems: [{ field: "agent", problem: "is missing" }] },
-    });
-  };
+/** What agents do all day, at the leader of `scheduler`. None of it is audited: the jobs and their events tell it. */
+export const leaseRoutes = routesOf(leaseWork, renewLease, giveLeaseBack);
+
+function leaseWork(app: RouteApp, { node }: RouteParts): void {
+  const { jobs } = node;
 
   app.post(
     "/v1/leases",
@@ -74,6 +64,10 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       return await reply.type("application/json; charset=utf-8").send(written as never);
     },
   );
+}
+
+function renewLease(app: RouteApp, { node, limits }: RouteParts): void {
+  const { jobs } = node;
 
   app.post(
     "/v1/leases/:id/renew",
@@ -93,9 +87,9 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
     async ({ params: { id }, body, caller }) => {
       if (body.agent !== undefined) requireAgent(caller, body.agent);
       const leaderEpoch = jobs.requireEpoch(bigOf(body.leader_epoch));
-      const agent = holderOf(agentOf(caller), body.agent, id);
+      const agent = holderOf(node, agentOf(caller), body.agent, id);
       const progress = (body.progress ?? []).map((one) => ({ jobId: one.job_id, progress: one.progress as never }));
-      const answer = await change(async () => await jobs.renew(agent, id, progress));
+      const answer = await toDatabase(node, limits.databaseWaitMs, async () => await jobs.renew(agent, id, progress));
       if (answer.kind === "unknown") throw unknownLease(id);
       if (answer.kind === "foreign") throw foreignLease();
       return {
@@ -107,6 +101,10 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
       };
     },
   );
+}
+
+function giveLeaseBack(app: RouteApp, { node, limits }: RouteParts): void {
+  const { jobs } = node;
 
   app.post(
     "/v1/leases/:id/give-back",
@@ -125,13 +123,16 @@ export const leaseRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: 
     async ({ params: { id }, body, caller }) => {
       if (body.agent !== undefined) requireAgent(caller, body.agent);
       jobs.requireEpoch(bigOf(body.leader_epoch));
-      const agent = holderOf(agentOf(caller), body.agent, id);
-      const given = await change(async () => await jobs.giveBack(agent, id, body.job_ids ?? null));
+      const agent = holderOf(node, agentOf(caller), body.agent, id);
+      const given = await toDatabase(
+        node,
+        limits.databaseWaitMs,
+        async () => await jobs.giveBack(agent, id, body.job_ids ?? null),
+      );
       return { lease_id: id, job_ids: [...given] };
     },
   );
-  await Promise.resolve();
-};
+}
 
 /** Work that was leased to a connection that broke before it had all of the answer: others get it, and it cost no attempt. */
 function giveBackUnheard({ jobs, log }: ServedNode, { raw }: FastifyReply, agent: string, id: string): void {
@@ -144,5 +145,14 @@ function giveBackUnheard({ jobs, log }: ServedNode, { raw }: FastifyReply, agent
     jobs.giveBack(agent, id, null).catch((error: unknown) => {
       log.debug({ err: error }, "what an agent did not hear of could not be given back: its lease runs out");
     });
+  });
+}
+
+/** Whose lease it is, where the caller need not say: a token that is bound says it, and this leader knows those it gave. */
+function holderOf({ jobs }: ServedNode, bound: string | null, stated: string | undefined, id: string): string {
+  const known = bound ?? stated ?? jobs.holderOf(id);
+  if (known !== null) return known;
+  throw new HoldfastError("INVALID_REQUEST", "agent is missing: this token is no agent's, so it has to be said.", {
+    details: { problems: [{ field: "agent", problem: "is missing" }] },
   });
 }

@@ -4,9 +4,9 @@ import { mostReplayed, type ReplayOutcome } from "../engine/replay.js";
 import { fromDatabase } from "./database-wait.js";
 import { errorAnswer } from "./error-answer.js";
 import { exactly, noQuery, nullable } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { destination, filterFields, filterOf, messageId, onlyTo, wrongField } from "./message-answers.js";
 import { databasePage, pageQuery } from "./page.js";
+import type { RouteParts } from "./routes.js";
 import { changeGraph, partOfGraph } from "./running-graph.js";
 import type { ServedNode } from "./served-node.js";
 
@@ -42,10 +42,7 @@ const replayedSchema = exactly({
 export type ReplayedAnswer = Static<typeof replayedSchema>;
 
 /** Many messages that are taken in again, by filter or by id: on the leader of `engine`. */
-export const messageReplayRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
-  app,
-  { node, limits },
-) => {
+export const messageReplayRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, { node, limits }) => {
   app.post(
     "/messages/replay",
     {

@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Type from "typebox";
 import { kindOfBody } from "../engine/body-text.js";
@@ -6,7 +5,6 @@ import { missingMessage, rowOfMessage } from "../engine/message-lookup.js";
 import { HoldfastError } from "../errors.js";
 import { fromDatabase } from "./database-wait.js";
 import { exactly, noQuery } from "./fields.js";
-import type { Limits } from "./limits.js";
 import {
   accountSchema,
   filterFields,
@@ -17,6 +15,7 @@ import {
   showMessage,
 } from "./message-answers.js";
 import { exactPage, pageQuery, pageSchema } from "./page.js";
+import { type RouteApp, type RouteParts, read, routesOf } from "./routes.js";
 import { charsetOfConnection } from "./running-graph.js";
 import type { ServedNode } from "./served-node.js";
 
@@ -28,12 +27,13 @@ const rawBody = {
   content: { "application/octet-stream": { schema: Type.String({ format: "binary" }) } },
 };
 
+const config = { permission: "monitoring:read" } as const;
+
 /** The messages that the engine has taken in, and what became of them. Every node shows them, with or without a graph. */
-export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const { book } = node.engine;
-  const config = { permission: "monitoring:read" } as const;
-  const read = <Result>(reading: Promise<Result>): Promise<Result> => fromDatabase(limits.databaseWaitMs, reading);
+export const messageRoutes = routesOf(searchMessages, oneMessage, messageBody);
+
+function searchMessages(app: RouteApp, parts: RouteParts): void {
+  const { book } = parts.node.engine;
 
   app.get(
     "/messages",
@@ -51,11 +51,13 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
         ...(limit === undefined ? {} : { limit }),
         ...(cursor === undefined ? {} : { cursor }),
       });
-      const { items, next } = await read(book.search(filterOf(filter, caller), page));
+      const { items, next } = await read(parts, book.search(filterOf(filter, caller), page));
       return { items: items.map(showMessage), next_cursor: next };
     },
   );
+}
 
+function oneMessage(app: RouteApp, parts: RouteParts): void {
   app.get(
     "/messages/:id",
     {
@@ -68,9 +70,11 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
         response: { 200: accountSchema },
       },
     },
-    async ({ params: { id } }) => showAccount(await read(accountOf(id))),
+    async ({ params: { id } }) => showAccount(await read(parts, accountOf(parts.node.engine.book, id))),
   );
+}
 
+function messageBody(app: RouteApp, { node, limits }: RouteParts): void {
   app.get(
     "/messages/:id/body",
     {
@@ -93,36 +97,17 @@ export const messageRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
     async (request, reply) => {
       const { id } = request.params;
       const { step, download } = request.query;
-      const shown = await fromDatabase(limits.bodyWaitMs, step === undefined ? received(id) : sent(id, step));
+      const { book } = node.engine;
+      const shown = await fromDatabase(
+        limits.bodyWaitMs,
+        step === undefined ? received(book, id) : sent(book, id, step),
+      );
       const charset = charsetOfConnection(node, shown.connection);
       const name = step === undefined ? `message-${id}` : `message-${id}-step-${step}`;
       return sendBody(reply, shown.body, { charset, name: download === "true" ? name : null });
     },
   );
-
-  async function accountOf(id: string) {
-    const account = await book.message(id);
-    if (account === null) throw await missingMessage(book, id);
-    return account;
-  }
-
-  async function received(id: string): Promise<ShownBody> {
-    const { connection } = await rowOfMessage(book, id);
-    return { connection, body: (await book.bodyOf(id)) ?? gone(`The body of message ${id}`) };
-  }
-
-  async function sent(id: string, step: number): Promise<ShownBody> {
-    const { connection, steps } = await accountOf(id);
-    const kind = steps.find((one) => one.step === step)?.kind;
-    if (kind === undefined) throw new HoldfastError("NOT_FOUND", `Message ${id} has no step ${step}.`);
-    if (kind !== "sent") {
-      const text = `Step ${step} of message ${id} is "${kind}", and nothing went out by it: ask for one that is "sent".`;
-      throw new HoldfastError("NOT_FOUND", text);
-    }
-    return { connection, body: (await book.sentBodyOf(id, step)) ?? gone(`What step ${step} of message ${id} sent`) };
-  }
-  await Promise.resolve();
-};
+}
 
 /** Before the line of the audit is begun, and so before the query is known to be right. */
 async function nameTarget(request: FastifyRequest): Promise<void> {
@@ -132,9 +117,33 @@ async function nameTarget(request: FastifyRequest): Promise<void> {
   await Promise.resolve();
 }
 
+type EngineBook = ServedNode["engine"]["book"];
+
 interface ShownBody {
   readonly connection: string;
   readonly body: Buffer;
+}
+
+async function accountOf(book: EngineBook, id: string) {
+  const account = await book.message(id);
+  if (account === null) throw await missingMessage(book, id);
+  return account;
+}
+
+async function received(book: EngineBook, id: string): Promise<ShownBody> {
+  const { connection } = await rowOfMessage(book, id);
+  return { connection, body: (await book.bodyOf(id)) ?? gone(`The body of message ${id}`) };
+}
+
+async function sent(book: EngineBook, id: string, step: number): Promise<ShownBody> {
+  const { connection, steps } = await accountOf(book, id);
+  const kind = steps.find((one) => one.step === step)?.kind;
+  if (kind === undefined) throw new HoldfastError("NOT_FOUND", `Message ${id} has no step ${step}.`);
+  if (kind !== "sent") {
+    const text = `Step ${step} of message ${id} is "${kind}", and nothing went out by it: ask for one that is "sent".`;
+    throw new HoldfastError("NOT_FOUND", text);
+  }
+  return { connection, body: (await book.sentBodyOf(id, step)) ?? gone(`What step ${step} of message ${id} sent`) };
 }
 
 function gone(what: string): never {

@@ -1,11 +1,9 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
 import { rowOfMessage } from "../engine/message-lookup.js";
 import { notTaken } from "../engine/replay.js";
 import { fromDatabase } from "./database-wait.js";
 import { exactly, noQuery, nullable } from "./fields.js";
-import type { Limits } from "./limits.js";
 import {
   bodyEncoding,
   bytesOf,
@@ -17,8 +15,8 @@ import {
   outboundName,
   wrongField,
 } from "./message-answers.js";
+import { type RouteApp, type RouteParts, routesOf } from "./routes.js";
 import { changeGraph, charsetOfConnection, partOfGraph } from "./running-graph.js";
-import type { ServedNode } from "./served-node.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
 const tags = ["messages"];
@@ -34,17 +32,14 @@ const sentSchema = exactly({
 export type SentAnswer = Static<typeof sentSchema>;
 
 /** Messages to try things with, and single ones that are taken in again: on the leader of `engine`. */
-export const messageSendRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (
-  app,
-  { node, limits },
-) => {
-  const bodyLimit = limits.maxBodyBytes;
+export const messageSendRoutes = routesOf(sendMessage, replayMessage);
 
+function sendMessage(app: RouteApp, { node, limits }: RouteParts): void {
   app.post(
     "/messages",
     {
       config,
-      bodyLimit,
+      bodyLimit: limits.maxBodyBytes,
       schema: {
         tags,
         summary: "Takes a message in as if it had come in by the connection. 200 where that was there already",
@@ -71,12 +66,19 @@ export const messageSendRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; li
       return { id, connection, duplicate, malformed };
     },
   );
+}
+
+function replayMessage(app: RouteApp, { node, limits }: RouteParts): void {
+  async function editedBody(id: string, body: string, encoding: "text" | "base64" | undefined): Promise<Buffer> {
+    const { connection } = await fromDatabase(limits.databaseWaitMs, rowOfMessage(node.engine.book, id));
+    return bytesOf(body, encoding, charsetOfConnection(node, connection));
+  }
 
   app.post(
     "/messages/:id/replay",
     {
       config,
-      bodyLimit,
+      bodyLimit: limits.maxBodyBytes,
       preValidation: [withoutBodyIsEmpty, nameTarget],
       schema: {
         tags,
@@ -103,13 +105,7 @@ export const messageSendRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; li
       return { id: report.id, replay_of: report.replayOf };
     },
   );
-
-  async function editedBody(id: string, body: string, encoding: "text" | "base64" | undefined): Promise<Buffer> {
-    const { connection } = await fromDatabase(limits.databaseWaitMs, rowOfMessage(node.engine.book, id));
-    return bytesOf(body, encoding, charsetOfConnection(node, connection));
-  }
-  await Promise.resolve();
-};
+}
 
 /** Before the line of the audit is begun, and so before anything of the request is known to be right. */
 async function nameTarget(request: FastifyRequest): Promise<void> {

@@ -1,14 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { fromDatabase } from "./database-wait.js";
-import type { Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import type { RouteParts } from "./routes.js";
 
 const prometheusText = {
   content: { "text/plain": { schema: Type.String({ description: "Prometheus text format" }) } },
 };
 
-export const metricsRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+export const metricsRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, options) => {
   const { node, limits } = options;
   const config = { permission: "monitoring:read" } as const;
   const tags = ["metrics"];

@@ -42,20 +42,8 @@ export function pathOfRequests(
     await Promise.resolve();
   });
 
-  app.decorateRequest("caller", null);
-  app.decorateRequest("auditLine", null);
-  app.decorateRequest("auditTarget", null);
-  app.decorateRequest("forwardRole", null);
-  app.decorateRequest("toldBy", null);
-
-  app.decorateRequest("span", null);
-  // With a callback, so that everything after it runs within the span.
-  app.addHook("onRequest", (request, _reply, done) => {
-    const opened = openRequestSpan(request.method, request.headers);
-    request.span = opened?.span ?? null;
-    if (opened === null) done();
-    else within(opened.inside, done);
-  });
+  decorateRequests(app);
+  traceRequests(app);
 
   app.addHook("onRequest", async (request, reply) => {
     if (isSurplus(request.raw.socket)) {
@@ -102,6 +90,26 @@ export function pathOfRequests(
   app.setErrorHandler((error, request, reply) => sendAnswer(reply, failureAnswer(node, request, error)));
   app.setNotFoundHandler((request, reply) => sendAnswer(reply, failureAnswer(node, request, notFound(request))));
   return metrics;
+}
+
+/** What later steps note down of a request. */
+function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest("caller", null);
+  app.decorateRequest("auditLine", null);
+  app.decorateRequest("auditTarget", null);
+  app.decorateRequest("forwardRole", null);
+  app.decorateRequest("toldBy", null);
+}
+
+function traceRequests(app: FastifyInstance): void {
+  app.decorateRequest("span", null);
+  // With a callback, so that everything after it runs within the span.
+  app.addHook("onRequest", (request, _reply, done) => {
+    const opened = openRequestSpan(request.method, request.headers);
+    request.span = opened?.span ?? null;
+    if (opened === null) done();
+    else within(opened.inside, done);
+  });
 }
 
 function commonHeaders(node: ServedNode): Record<string, string> {

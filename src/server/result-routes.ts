@@ -13,14 +13,13 @@ import {
   showResult,
   showResultOfMany,
 } from "./lease-answers.js";
-import type { Limits } from "./limits.js";
 import { oneOrMany } from "./one-or-many.js";
-import type { ServedNode } from "./served-node.js";
+import type { RouteParts } from "./routes.js";
 
 const report = oneOrMany("results", resultSchema, resultsSchema);
 
 /** What came of the work of agents. A leader that drains still takes it. */
-export const resultRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+export const resultRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, options) => {
   const { node, limits } = options;
   const { jobs } = node;
 

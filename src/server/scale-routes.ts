@@ -2,8 +2,7 @@ import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import Type from "typebox";
 import { fromDatabase } from "./database-wait.js";
 import { exactly } from "./fields.js";
-import type { Limits } from "./limits.js";
-import type { ServedNode } from "./served-node.js";
+import type { RouteParts } from "./routes.js";
 
 const usualTasks = 8;
 
@@ -21,7 +20,7 @@ const scaleSchema = exactly({
 });
 
 /** For an autoscaler: what there is to do, and how many agents that takes. */
-export const scaleRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
+export const scaleRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, options) => {
   const { node, limits } = options;
   app.get(
     "/cluster/scale",

@@ -1,4 +1,3 @@
-import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import type { FastifyRequest } from "fastify";
 import Type, { type Static } from "typebox";
 import type { Caller } from "../access/access.js";
@@ -7,9 +6,8 @@ import { HoldfastError } from "../errors.js";
 import { version } from "../version.js";
 import { refuseForeignOrigin } from "./credential.js";
 import { exactly, noBody, noQuery, nullable, secondsOrNull, time } from "./fields.js";
-import type { Limits } from "./limits.js";
 import { isOpenDoor } from "./open-door.js";
-import type { ServedNode } from "./served-node.js";
+import { type RouteApp, type RouteParts, routesOf } from "./routes.js";
 import { cookieOf, noCookie } from "./session-cookie.js";
 import { withoutBodyIsEmpty } from "./validator.js";
 
@@ -31,11 +29,13 @@ const sessionSchema = exactly({
   version: Type.String(),
 });
 
+const tags = ["session"];
+
 /** Who looks at the dashboard. A session is a token in a cookie; the node keeps nothing of it. */
-export const sessionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits: Limits }> = async (app, options) => {
-  const { node, limits } = options;
-  const { access, config } = node;
-  const tags = ["session"];
+export const sessionRoutes = routesOf(whoLooks, signIn, signOut);
+
+function whoLooks(app: RouteApp, { node }: RouteParts): void {
+  const { config } = node;
 
   app.get(
     "/session",
@@ -54,6 +54,10 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
       return { signed_in: caller !== null && !open, open, ...showWho(caller), node_id: node.id, cluster, version };
     },
   );
+}
+
+function signIn(app: RouteApp, { node, limits }: RouteParts): void {
+  const { access } = node;
 
   app.post(
     "/session",
@@ -81,7 +85,9 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
       return showWho(caller);
     },
   );
+}
 
+function signOut(app: RouteApp): void {
   app.delete(
     "/session",
     {
@@ -95,8 +101,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<{ node: ServedNode; limits
       return {};
     },
   );
-  await Promise.resolve();
-};
+}
 
 function showWho(caller: Caller | null): Static<typeof signedInSchema> {
   return {

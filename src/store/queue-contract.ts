@@ -82,11 +82,13 @@ export interface QueueBook {
   dropSegments(fence: FenceToken, queue: string, closedForMs: number): Promise<readonly number[]>;
 }
 
+/** A lane by its stage and name. */
 export interface LaneName {
   readonly stage: string;
   readonly lane: string;
 }
 
+/** A lane as the database knows it. */
 export interface LaneRow extends LaneName {
   readonly id: number;
   /** All messages up to this position are finished. */
@@ -161,6 +163,7 @@ export interface ClaimWish {
   readonly known?: readonly StoredMessage[] | undefined;
 }
 
+/** A message without its body. */
 export interface MessageHead extends MessagePlace {
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>> | null;
@@ -218,6 +221,7 @@ export interface RedriveOrder {
   readonly waking: readonly number[];
 }
 
+/** A message that made way, without its body. */
 export interface DeadLetter {
   readonly id: string;
   readonly stage: string;

@@ -15,6 +15,8 @@ export interface CatalogueMetric {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly labels: readonly string[];
   readonly help: string;
+  /** In seconds; none of what is no histogram. */
+  readonly buckets: readonly number[];
 }
 
 /** What a registry holds of a metric; prom-client's own types leave out its labels, and its `type` is a text. */
@@ -23,6 +25,7 @@ interface RegisteredMetric {
   readonly type: CatalogueMetric["kind"];
   readonly labelNames: readonly string[];
   readonly help: string;
+  readonly upperBounds?: readonly number[];
 }
 
 /** Every metric there is, in the order of the rooms. Nothing is read of them, so nothing has to be there. */
@@ -40,5 +43,11 @@ export function metricCatalogue(prefix: string): readonly CatalogueMetric[] {
   const metrics = registry.getMetricsAsArray() as unknown as readonly RegisteredMetric[];
   // It watches the event loop.
   http.remove();
-  return metrics.map(({ name, type, labelNames, help }) => ({ name, kind: type, labels: [...labelNames], help }));
+  return metrics.map(({ name, type, labelNames, help, upperBounds = [] }) => ({
+    name,
+    kind: type,
+    labels: [...labelNames],
+    help,
+    buckets: [...upperBounds],
+  }));
 }

@@ -3,7 +3,7 @@ import type { EndReason } from "../election/core/elector-state.js";
 import type { Epoch, Role } from "../election/core/names.js";
 
 /** How a term can end, as the label `reason` says it; every one of them, or this does not compile. */
-const lossReasons = Object.keys({
+export const lossReasons = Object.keys({
   superseded: true,
   expired: true,
   database_changed: true,

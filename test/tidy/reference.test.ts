@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/program.js";
 import { catalogue } from "../../src/config/catalogue.js";
@@ -11,15 +10,8 @@ import { showValue } from "../../src/config/setting.js";
 import { snakeCase } from "../../src/config/shape.js";
 import { deriveTiming, type TimingSettings } from "../../src/election/core/timing.js";
 import { errorCodes } from "../../src/errors.js";
-import { AlertMetrics } from "../../src/telemetry/alert-metrics.js";
-import { ClusterMetrics } from "../../src/telemetry/cluster-metrics.js";
-import { CompactionMetrics } from "../../src/telemetry/compaction-metrics.js";
-import { CronMetrics } from "../../src/telemetry/cron-metrics.js";
-import { EngineMetrics } from "../../src/telemetry/engine-metrics.js";
-import { HttpMetrics } from "../../src/telemetry/http-metrics.js";
-import { JobMetrics } from "../../src/telemetry/job-metrics.js";
-import { ElectionMetrics } from "../../src/telemetry/metrics.js";
-import { QueueMetrics } from "../../src/telemetry/queue-metrics.js";
+import { metricCatalogue } from "../../src/telemetry/metric-catalogue.js";
+import { lossReasons } from "../../src/telemetry/metrics.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
 import { readSource, repositoryPaths, repositoryRoot } from "./source-tree.js";
 
@@ -27,12 +19,11 @@ type Pages = Readonly<Record<string, string>>;
 const script = pathToFileURL(join(repositoryRoot, "scripts/reference.mjs")).href;
 const { renderReference } = (await import(script)) as { renderReference: (modules: Record<string, unknown>) => Pages };
 
-const errorsSource = readSource("src/errors.ts").text;
+const read = (path: string): string => readSource(path).text;
 const settings = { catalogue, foreignNames, environmentName, showValue, snakeCase };
-const ofWork = { QueueMetrics, JobMetrics, CronMetrics, CompactionMetrics, EngineMetrics, AlertMetrics };
-const metrics = { ElectionMetrics, ClusterMetrics, ...ofWork, HttpMetrics, Registry };
+const metrics = { metricCatalogue, lossReasons };
 const program = createProgram(new FakeCommandLine());
-const modules = { settings, errorsSource, metrics, program };
+const modules = { settings, metrics, program, read };
 const pages = renderReference(modules);
 
 describe("the reference", () => {
@@ -60,6 +51,58 @@ describe("the reference", () => {
   it("has every error of the catalogue, each with its meaning", () => {
     const page = pages["docs/reference/errors.md"] ?? "";
     expect(errorCodes.filter((code) => !page.includes(`| \`${code}\` `))).toEqual([]);
+  });
+
+  it("has every metric of the catalogue", () => {
+    const page = pages["docs/reference/metrics.md"] ?? "";
+    const names = metricCatalogue("holdfast_").map(({ name }) => name);
+    expect(names.length).toBeGreaterThan(40);
+    expect(names.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
+  });
+
+  describe("of the library", () => {
+    const page = pages["docs/reference/library.md"] ?? "";
+    /** The page as it would be if a source said something else. */
+    const pageWith = (path: string, from: string, to: string): string => {
+      const changed = read(path).replace(from, to);
+      expect(changed).not.toBe(read(path));
+      const readChanged = (asked: string): string => (asked === path ? changed : read(asked));
+      return renderReference({ ...modules, read: readChanged })["docs/reference/library.md"] ?? "";
+    };
+
+    it("has every entry point of the package", () => {
+      const { exports } = JSON.parse(read("package.json")) as { readonly exports: Readonly<Record<string, unknown>> };
+      const entries = Object.keys(exports).filter((subpath) => subpath !== "./package.json");
+      expect(entries.filter((subpath) => !page.includes(`## ${subpath.replace(/^\./, "holdfast")}\n`))).toEqual([]);
+    });
+
+    it("shows what a term can do, and not what it is made of", () => {
+      const [, term = ""] = page.split("### holdfast: LeaderTerm\n");
+      const [shown = ""] = term.split("\n### ");
+      expect(shown).toContain("transaction<Result>(fn: (tx: Tx) => Promise<Result>): Promise<Result>;");
+      expect(shown).not.toContain("private");
+      expect(shown).not.toContain("this.");
+    });
+
+    it("changes with a signature, however far from the entry point it stands", () => {
+      const other = pageWith(
+        "src/election/term.ts",
+        "verify(): Promise<void>",
+        "verify(patienceMs: number): Promise<void>",
+      );
+      expect(other).toContain("verify(patienceMs: number): Promise<void>;");
+    });
+
+    it("changes with what an entry point exports", () => {
+      const line = 'export { version } from "./version.js";\n';
+      expect(page).toContain("### holdfast: version\n");
+      expect(pageWith("src/index.ts", line, "")).not.toContain("### holdfast: version\n");
+    });
+
+    it("is refused where something exported says nothing of itself", () => {
+      const comment = "/** What an agent asks for. */\n";
+      expect(() => pageWith("src/jobs/lease-polls.ts", comment, "")).toThrow("LeaseWish is exported by the package");
+    });
   });
 
   it("states the margins between the timings as they are checked", () => {

@@ -33,6 +33,7 @@ export interface WorkOptions {
   readonly random?: (() => number) | undefined;
 }
 
+/** What an agent is, what it can do, and where it asks for work. */
 export interface AgentOptions extends WorkOptions {
   /** A node of the cluster, or several: whichever answers leads to the leader. */
   readonly url: string | readonly string[];

@@ -43,6 +43,7 @@ export class AgentWork implements AsyncDisposable {
     this.parts = new AgentParts(settings, link);
   }
 
+  /** What it has done since it started, and what it has in hand. */
   get counts(): Readonly<AgentCounts> & { readonly running: number; readonly waitingResults: number } {
     return { ...this.parts.counts, running: this.running.size, waitingResults: this.parts.outbox.size };
   }

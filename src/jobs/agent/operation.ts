@@ -21,6 +21,7 @@ export interface OperationContext {
  */
 export type Operation = (payload: never, context: OperationContext) => unknown;
 
+/** Operations by their names. */
 export type Operations = Readonly<Record<string, Operation>>;
 
 /** Thrown by an operation for a job that no further attempt would help. */

@@ -1,6 +1,7 @@
 /** Where a job stands. `failed` is final; `dead` has used up its attempts. Both, and `cancelled`, can be redriven. */
 export const jobStates = ["queued", "leased", "succeeded", "failed", "dead", "cancelled"] as const;
 
+/** The states of a job: `failed` is final, `dead` has used up its attempts. */
 export type JobState = (typeof jobStates)[number];
 
 /** Whatever JSON can say. */

@@ -1,7 +1,7 @@
 import { errorCodes } from "../../errors.js";
 import type { HeartbeatAnswer, LeaseAnswer, RenewalAnswer, ResultAnswer } from "../../store/job-orders.js";
 import type { Json } from "../core/job.js";
-import type { ReportedResult } from "../jobs.js";
+import type { ReportedResult } from "../reported-result.js";
 
 /** What a worker asks of the leader, as it is written into the workers' book. */
 export type WorkerOrder =

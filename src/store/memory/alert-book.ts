@@ -36,28 +36,8 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
       });
       return await Promise.resolve(listed);
     },
-    async claim({ lease, targets, leaseMs, patienceMs, limit }) {
-      const at = now();
-      const isFree = (notification: MemoryNotification): boolean =>
-        isWaiting(notification) && notification.leasedUntil <= at;
-      for (const notification of tables.notifications) {
-        if (isFree(notification) && notification.at < at - patienceMs) finish(notification, at, "given_up");
-      }
-      const isFirst = ({ id, alertId, target }: MemoryNotification): boolean =>
-        !tables.notifications.some(
-          (other) => isWaiting(other) && other.alertId === alertId && other.target === target && other.id < id,
-        );
-      const due = tables.notifications.filter(
-        (notification) =>
-          isFree(notification) &&
-          notification.dueAt <= at &&
-          targets.includes(notification.target) &&
-          isFirst(notification),
-      );
-      const claimed = due.slice(0, limit);
-      for (const notification of claimed) {
-        Object.assign(notification, { lease, leasedUntil: at + leaseMs, attempts: notification.attempts + 1 });
-      }
+    async claim(order) {
+      const claimed = claim(tables.notifications, now(), order);
       return await Promise.resolve(
         claimed.map(({ id, target, body, attempts }) => ({
           id: `${id}`,
@@ -81,6 +61,35 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
       return await Promise.resolve(true);
     },
   };
+}
+
+/** Those that are due and nobody has; of an alert and a target one after the other. */
+function claim(
+  notifications: readonly MemoryNotification[],
+  at: number,
+  { lease, targets, leaseMs, patienceMs, limit }: Parameters<AlertBook["claim"]>[0],
+): readonly MemoryNotification[] {
+  const isFree = (notification: MemoryNotification): boolean =>
+    isWaiting(notification) && notification.leasedUntil <= at;
+  for (const notification of notifications) {
+    if (isFree(notification) && notification.at < at - patienceMs) finish(notification, at, "given_up");
+  }
+  const isFirst = ({ id, alertId, target }: MemoryNotification): boolean =>
+    !notifications.some(
+      (other) => isWaiting(other) && other.alertId === alertId && other.target === target && other.id < id,
+    );
+  const due = notifications.filter(
+    (notification) =>
+      isFree(notification) &&
+      notification.dueAt <= at &&
+      targets.includes(notification.target) &&
+      isFirst(notification),
+  );
+  const claimed = due.slice(0, limit);
+  for (const notification of claimed) {
+    Object.assign(notification, { lease, leasedUntil: at + leaseMs, attempts: notification.attempts + 1 });
+  }
+  return claimed;
 }
 
 function write(tables: MemoryAlertTables, at: number, order: AlertOrder): void {

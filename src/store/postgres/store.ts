@@ -58,6 +58,7 @@ import { workerBook } from "./worker-book.js";
 
 /** What a fenced function gets, and what a user may bring: the `pg` driver's own. */
 export type PostgresTransaction = pg.ClientBase;
+/** A pool of your own, for fenced transactions and reads. */
 export type PostgresPool = pg.Pool;
 
 export interface PostgresStoreOptions {

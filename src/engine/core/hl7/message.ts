@@ -10,6 +10,7 @@ import { SegmentList } from "./segment-list.js";
 import { segmentName } from "./separators.js";
 import { checkChangeable, checkedName, checkReachable, checkWithin, invalid, rawBytes, valueBytes } from "./writing.js";
 
+/** What became of an attempt to read bytes as HL7. */
 export type Hl7Read =
   | { readonly kind: "read"; readonly message: Hl7Message }
   | {
@@ -48,6 +49,7 @@ export class Hl7Message {
     return { kind: "read", message: new Hl7Message(SegmentList.of(bytes, headerBegin(bytes), syntax), header) };
   }
 
+  /** What MSH says. */
   get header(): Hl7Header {
     const { separators, charset } = this.#list.syntax;
     this.#header ??= headerOf(this.#list.lines[0]?.body ?? new Uint8Array(0), separators, () => charset);
@@ -59,10 +61,12 @@ export class Hl7Message {
     return this.header.type;
   }
 
+  /** MSH-10. */
   get controlId(): string {
     return this.header.controlId;
   }
 
+  /** The charset that its bytes are read in. */
   get charset(): Charset {
     return this.#list.syntax.charset;
   }
@@ -162,6 +166,7 @@ export class Hl7Message {
     return this.charset.decode(this.toBytes());
   }
 
+  /** The whole message as it is to be sent. */
   toBytes(): Uint8Array {
     return this.#list.toBytes();
   }

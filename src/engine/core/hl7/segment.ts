@@ -13,6 +13,7 @@ export interface Syntax {
 
 /** One segment of a message, to be read. It is changed through its message. */
 export class Hl7Segment {
+  /** Its three characters: `OBX`. */
   readonly name: string;
   /** Which one of its name, from 1. */
   readonly number: number;
@@ -78,11 +79,12 @@ export class Hl7Segment {
     return this.#syntax.charset.decode(this.#bytes);
   }
 
+  /** The same as bytes. */
   toBytes(): Uint8Array {
     return this.#bytes;
   }
 
-  /** Where separators are looked for: the bytes, or a copy in which characters cannot be taken for one. */
+  /** Where separators are looked for: the bytes, or a copy in which characters cannot be taken for one. @internal */
   get scan(): Uint8Array {
     this.#scan ??= scannable(this.#syntax.charset, this.#bytes);
     return this.#scan;
