@@ -46,11 +46,6 @@ export class Plan {
     this.deck = this.shuffled();
   }
 
-  /** Whether each fault has been drawn once, and none was given back. */
-  get isCovered(): boolean {
-    return this.rounds > 0 || this.deck.length === 0;
-  }
-
   next(): Wave {
     if (this.deck.length === 0) {
       this.rounds += 1;
