@@ -3,9 +3,9 @@
  * settings, the catalogue of errors with its comments, the metrics as they register themselves, the commands as they are
  * defined, and what the package exports as it is declared. Builds first, if needed.
  *
- * test/tidy/reference.test.ts renders the same from the sources and fails when a page differs. The pages that people write
- * are held to the code by tests of their own: http.md by test/api/openapi.test.ts and limits.test.ts, sql.md by
- * test/integration/sql-reference.test.ts, promql.md and traces.md by those beside what they describe.
+ * test/tidy/reference.test.ts renders the same from the sources and fails when a page differs. Of the pages that people write,
+ * sql.md is held to the schema by test/integration/sql-reference.test.ts, promql.md by src/alerts/promql/signatures.test.ts, and
+ * the bounds in http.md by test/api/limits.test.ts.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
