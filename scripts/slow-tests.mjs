@@ -17,6 +17,8 @@ export const slowTests = [
   "test/contract/engine-search.test.ts",
   "test/contract/jobs-differential.test.ts",
   "test/contract/queue-differential.test.ts",
+  "test/guides/fencing-prisma.test.ts",
+  "test/guides/one-replica-acts.test.ts",
   "test/integration/agent.test.ts",
   "test/integration/alerts-failover.test.ts",
   "test/integration/alerts-outage.test.ts",

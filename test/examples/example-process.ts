@@ -67,14 +67,22 @@ export async function eventually<T>(
   }
 }
 
-export interface Leader {
-  readonly replica: ExampleProcess;
+/** What a process has printed so far. */
+interface Printing {
+  readonly lines: readonly string[];
+}
+
+export interface Leader<Replica extends Printing> {
+  readonly replica: Replica;
   readonly epoch: number;
 }
 
 /** The replica that says it leads, under an epoch above the one given. */
-export async function nextLeader(replicas: readonly ExampleProcess[], above = 0): Promise<Leader> {
-  const look = (): Leader | undefined => {
+export async function nextLeader<Replica extends Printing>(
+  replicas: readonly Replica[],
+  above = 0,
+): Promise<Leader<Replica>> {
+  const look = (): Leader<Replica> | undefined => {
     for (const replica of replicas) {
       const epochs = replica.lines.flatMap((line) => line.match(/^leading under epoch (\d+)$/)?.[1] ?? []);
       const epoch = Number(epochs.at(-1) ?? 0);

@@ -12,6 +12,8 @@ const run = promisify(execFile);
 /** Outside of the repository, whose own node_modules would stand in for a dependency that the package forgot to name. */
 const cache = join(tmpdir(), `holdfast-installed-${userInfo().username}`);
 const keptMs = 3_600_000;
+/** Once a process, whose tests may run at the same time: two builds would be in each other's way. */
+let made: Promise<string> | undefined;
 
 /** The environment of somebody who has just installed the package: nothing of npm's, of vitest's or of ours is set. */
 export function newcomerEnvironment(): NodeJS.ProcessEnv {
@@ -34,7 +36,12 @@ async function packInto(folder: string): Promise<string> {
  * release of somebody else's nor a registry that is away changes what a test says, once npm has these in its cache. It is made
  * once for each state of the package, shared by all tests and processes, and not to be written to.
  */
-export async function installedPackage(): Promise<string> {
+export function installedPackage(): Promise<string> {
+  made ??= makeInstalledPackage();
+  return made;
+}
+
+async function makeInstalledPackage(): Promise<string> {
   const built = join(cache, await stateOfPackage());
   if (!existsSync(built)) await install(built);
   const now = new Date();

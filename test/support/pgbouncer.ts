@@ -25,33 +25,30 @@ export interface PoolerPlace {
 
 const here: PoolerPlace = { address: "127.0.0.1", enter: (command) => command };
 
-/** A PgBouncer in transaction mode before the server of this URL. It ends with this process. */
-export async function startPgBouncer(serverUrl: string, place: PoolerPlace = here): Promise<PgBouncer> {
+/** What the configuration of a pooler has to name. */
+export interface PoolerAddresses {
+  readonly place: PoolerPlace;
+  readonly port: number;
+  readonly serverHost: string;
+  readonly serverPort: string;
+  readonly authFile: string;
+}
+
+/** A PgBouncer before the server of this URL, in transaction mode unless another configuration is given. It ends with this process. */
+export async function startPgBouncer(
+  serverUrl: string,
+  place: PoolerPlace = here,
+  configuration: (addresses: PoolerAddresses) => string = transactionMode,
+): Promise<PgBouncer> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-pgbouncer-"));
   const { hostname, port, username, password } = new URL(serverUrl);
   const ownPort = await pickFreePort();
-  const lines = [
-    "[databases]",
-    `* = host=${hostname} port=${port}`,
-    "[pgbouncer]",
-    `listen_addr = ${place.address}`,
-    `listen_port = ${ownPort}`,
-    "unix_socket_dir =",
-    "pool_mode = transaction",
-    "auth_type = plain",
-    `auth_file = ${join(folder, "users.txt")}`,
-    "max_client_conn = 200",
-    "default_pool_size = 20",
-    // By default it lets everybody wait for 15 s once its server has refused it.
-    "server_login_retry = 1",
-    "ignore_startup_parameters = extra_float_digits",
-    ...tlsLines(place),
-    "",
-  ];
-  await writeFile(join(folder, "pgbouncer.ini"), lines.join("\n"));
-  await writeFile(join(folder, "users.txt"), `"${username}" "${decodeURIComponent(password)}"\n`);
-  await chmod(folder, 0o755);
   const config = join(folder, "pgbouncer.ini");
+  const authFile = join(folder, "users.txt");
+  const addresses = { place, port: ownPort, serverHost: hostname, serverPort: port, authFile };
+  await writeFile(config, configuration(addresses));
+  await writeFile(authFile, `"${username}" "${decodeURIComponent(password)}"\n`);
+  await chmod(folder, 0o755);
   let running = spawnPooler(place, config);
   const through = (url: string) => {
     const changed = new URL(url);
@@ -98,4 +95,25 @@ function spawnPooler(place: PoolerPlace, config: string): { child: ChildProcess;
   const [program = "", ...args] = place.enter([...ending, "pgbouncer", "-q", config]);
   const child = spawn(program, args, { env: administratorEnv, stdio: ["ignore", "ignore", "inherit"] });
   return { child, exited: once(child, "exit") };
+}
+
+function transactionMode({ place, port, serverHost, serverPort, authFile }: PoolerAddresses): string {
+  return [
+    "[databases]",
+    `* = host=${serverHost} port=${serverPort}`,
+    "[pgbouncer]",
+    `listen_addr = ${place.address}`,
+    `listen_port = ${port}`,
+    "unix_socket_dir =",
+    "pool_mode = transaction",
+    "auth_type = plain",
+    `auth_file = ${authFile}`,
+    "max_client_conn = 200",
+    "default_pool_size = 20",
+    // By default it lets everybody wait for 15 s once its server has refused it.
+    "server_login_retry = 1",
+    "ignore_startup_parameters = extra_float_digits",
+    ...tlsLines(place),
+    "",
+  ].join("\n");
 }

@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
+import { describe, test } from "vitest";
+import { pickFreePort } from "../../src/store/embedded/port.js";
+import { eventually, nextLeader } from "../examples/example-process.js";
+import { type InstalledProject, installedProject } from "../support/installed-project.js";
+import { createTestDatabase, withClient } from "../support/postgres.js";
+import type { StartedProgram } from "../support/started-program.js";
+import { takeOver } from "../support/takeover.js";
+import { guide, rowsOf, runSql } from "./guide.js";
+
+const block = guide("guard-routes");
+
+interface Server {
+  readonly program: StartedProgram;
+  readonly url: string;
+}
+
+async function startServer(project: InstalledProject, name: string): Promise<Server> {
+  const port = await pickFreePort();
+  const program = await project.start(block(name), { env: { PORT: `${port}` } });
+  return { program, url: `http://localhost:${port}` };
+}
+
+async function order(url: string, body = '{ "item": "tea" }') {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`${url}/orders`, { method: "POST", headers, body, signal: AbortSignal.timeout(20_000) });
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
+}
+
+/** An order whose body comes only after `meanwhile`. The guard lets it pass before that: it asks for the rest. */
+async function slowOrder(url: string, meanwhile: () => Promise<unknown>) {
+  const body = '{ "item": "late" }';
+  const headers = { "content-type": "application/json", "content-length": body.length, expect: "100-continue" };
+  const sending = request(`${url}/orders`, { method: "POST", headers });
+  const answered = once(sending, "response");
+  sending.flushHeaders();
+  await once(sending, "continue");
+  await meanwhile();
+  sending.end(body);
+  const [answer] = (await answered) as [IncomingMessage];
+  return { status: answer.statusCode, body: (await json(answer)) as Record<string, unknown> };
+}
+
+describe.concurrent("guard your routes", { timeout: 120_000 }, () => {
+  test.for(["fastify.mjs", "express.mjs", "hono.mjs"])(
+    "%s takes orders on the leader, and sends the callers of a standby there",
+    async (name, { expect }) => {
+      await using database = await createTestDatabase();
+      await runSql(database.url, block("orders.sql"));
+      const also = ["express", "hono", "@hono/node-server"];
+      await using project = await installedProject({ also, env: { DATABASE_URL: database.url } });
+      await project.write(block("orders.mjs"));
+      const one = await startServer(project, name);
+      await using first = one.program;
+      const other = await startServer(project, name);
+      await using second = other.program;
+      await Promise.all([first.line(/^listening$/), second.line(/^listening$/)]);
+      const { replica, epoch } = await nextLeader([first, second]);
+      const [leader, standby] = replica === first ? [one, other] : [other, one];
+
+      const taken = await order(leader.url);
+      expect(taken).toMatchObject({ status: 201, body: { id: 1, epoch } });
+      const sentOn = await eventually(
+        async () => {
+          const refused = await order(standby.url, "{ not JSON");
+          return refused.body["leader_url"] === leader.url ? refused : undefined;
+        },
+        () => "the standby never heard of the leader",
+      );
+      expect(sentOn).toMatchObject({
+        status: 409,
+        body: { error: "NOT_LEADER", leader_epoch: epoch, role: "STANDBY" },
+      });
+      const read = await fetch(`${standby.url}/orders`);
+      expect(read.status).toBe(200);
+      expect(read.headers.get("x-holdfast-leader-id")).toBe(taken.headers.get("x-holdfast-node"));
+
+      const late = await slowOrder(leader.url, () =>
+        withClient(database.url, (client) => takeOver(client, "orders", { ttlMs: 1_000 })),
+      );
+      expect(late.status).toBe(409);
+      expect(["STALE_EPOCH", "NOT_LEADER"]).toContain(late.body["error"]);
+      expect(await rowsOf(database.url, "select item from orders")).toEqual([{ item: "tea" }]);
+
+      const next = await nextLeader([first, second], epoch);
+      const [stopping, staying] = next.replica === first ? [one, other] : [other, one];
+      expect(await stopping.program.end("SIGTERM")).toEqual({ code: 0, signal: null });
+      const last = await nextLeader([staying.program], next.epoch);
+      expect(await order(staying.url)).toMatchObject({ status: 201, body: { epoch: last.epoch } });
+    },
+  );
+});
