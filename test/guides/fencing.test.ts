@@ -43,7 +43,7 @@ const libraries: readonly Library[] = [
   },
 ];
 
-describe("inside the transactions of other libraries", { timeout: 120_000 }, () => {
+describe("inside the transactions of other libraries", { timeout: 300_000 }, () => {
   test.each(libraries)(
     "$name: what a leader wrote that was deposed before its COMMIT is refused with HF001",
     async (library) => {
@@ -123,7 +123,7 @@ test("the leader of the guide is refused in the midst of its transaction, and no
     await leader.line(/^refused: STALE_EPOCH$/);
     expect(await amountsIn(database)).toEqual(before);
   });
-}, 120_000);
+}, 300_000);
 
 test("plain SQL commits under the epoch that leads, and is refused with HF001 under an older one", async () => {
   await using database = await billingDatabase(7);

@@ -43,7 +43,7 @@ async function slowOrder(url: string, meanwhile: () => Promise<unknown>) {
   return { status: answer.statusCode, body: (await json(answer)) as Record<string, unknown> };
 }
 
-describe.concurrent("guard your routes", { timeout: 120_000 }, () => {
+describe.concurrent("guard your routes", { timeout: 300_000 }, () => {
   test.for(["fastify.mjs", "express.mjs", "hono.mjs"])(
     "%s takes orders on the leader, and sends the callers of a standby there",
     async (name, { expect }) => {

@@ -12,7 +12,7 @@ function epochsOf(program: StartedProgram, pattern: RegExp): readonly number[] {
   return program.lines.flatMap((line) => line.match(pattern)?.slice(1, 2).map(Number) ?? []);
 }
 
-describe.concurrent("make one replica act", { timeout: 120_000 }, () => {
+describe.concurrent("make one replica act", { timeout: 300_000 }, () => {
   test("of three senders one works; another goes on when it is killed, and the last when that one is told to stop", async ({
     expect,
   }) => {

@@ -34,7 +34,7 @@ const reasonsIn = async ({ url }: TestDatabase): Promise<readonly string[]> => {
   return (await rowsOf<{ reason: string }>(url, sql)).map(({ reason }) => reason);
 };
 
-describe.skipIf(isMissing("pgbouncer"))("behind the PgBouncer of the guide", { timeout: 120_000 }, () => {
+describe.skipIf(isMissing("pgbouncer"))("behind the PgBouncer of the guide", { timeout: 300_000 }, () => {
   test("with election_url fenced writes go through the pooler, and a crash is told by evidence", async () => {
     await using database = await invoicesDatabase();
     await using pooler = await startPgBouncer(database.url, undefined, printedFor(database.name));
