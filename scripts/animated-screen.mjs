@@ -49,8 +49,9 @@ export function animatedScreen(frames, { columns, seconds, title }) {
     "<style>",
     "text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#e6edf3;white-space:pre}",
     ".dim{fill:#8b949e}.strong{font-weight:700}",
+    "@media (prefers-reduced-motion:no-preference){",
     ...runs.map((run, index) => (moving(run) ? keyframes(run, index) : "")).filter((rule) => rule !== ""),
-    `@media (prefers-reduced-motion:reduce){*{animation:none!important}${still}}`,
+    `}@media (prefers-reduced-motion:reduce){${still}}`,
     "</style>",
     `<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
     ...runs.map((run, index) => {
@@ -65,14 +66,12 @@ export function animatedScreen(frames, { columns, seconds, title }) {
 /** The pieces of a line that have one colour each, and the column at which each begins. */
 function spansOf(line) {
   const spans = [];
-  let [style, column] = ["", 0];
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
-  for (const [, code, text] of line.matchAll(/\u001b\[(\d*)m|([^\u001b]+)/g)) {
-    if (text === undefined) style = code;
-    else {
-      spans.push({ style, column, text });
-      column += [...text].length;
-    }
+  let column = 0;
+  for (const [index, piece] of line.split("\u001b[").entries()) {
+    // Each piece but the first begins with what is left of the command before it.
+    const [, style = "", text = ""] = index === 0 ? ["", "", piece] : (piece.match(/^(\d*)m(.*)$/) ?? []);
+    spans.push({ style, column, text });
+    column += [...text].length;
   }
   return spans.filter(({ text }) => text.trim() !== "");
 }

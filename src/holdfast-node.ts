@@ -173,7 +173,8 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
         for (const { role } of leases) this.roles.measure(role, () => this.membership.news.lease(role) ?? null);
       },
       configChanged: (version) => this.engine.heard(version),
-      accessChanged: (version) => this.access.catchUp(version, (error) => this.trouble("cannot read the tokens", error)),
+      accessChanged: (version) =>
+        this.access.catchUp(version, (error) => this.trouble("cannot read the tokens", error)),
     });
   }
 

@@ -9,8 +9,11 @@ interface Frame {
 }
 
 interface AnimatedScreen {
-  animatedScreen(frames: readonly Frame[], look: { columns: number; seconds: number; title: string }): string;
-  runsOf(frames: readonly Frame[], seconds: number): readonly { row: number; from: number; to: number }[];
+  readonly animatedScreen: (
+    frames: readonly Frame[],
+    look: { columns: number; seconds: number; title: string },
+  ) => string;
+  readonly runsOf: (frames: readonly Frame[], seconds: number) => readonly { row: number; from: number; to: number }[];
 }
 
 const script = pathToFileURL(join(repositoryRoot, "scripts/animated-screen.mjs")).href;
