@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { epochOf } from "../../src/election/core/names.js";
 import { HoldfastError, StaleEpochError } from "../../src/errors.js";
+import { givesEvidence } from "../support/postgres-version.js";
 import { acquireAfterCrash, memoryHarness, Player, postgresHarness, role, type StoreHarness } from "./harness.js";
 
 /** One suite for every store. A new one is done when it passes, and docs/guides/new-store.md holds for it. */
 describe.each([
-  ["memory", memoryHarness],
-  ["postgres", postgresHarness],
-] as const)("the %s store", (_name, makeHarness) => {
+  ["memory", memoryHarness, true],
+  ["postgres", postgresHarness, givesEvidence()],
+] as const)("the %s store", (_name, makeHarness, evidence) => {
+  const withEvidence = it.runIf(evidence);
   let harness: StoreHarness;
   let a: Player;
   let b: Player;
@@ -79,7 +81,7 @@ describe.each([
   });
 
   describe("a reconnected holder", () => {
-    it("stays named by its new sessions, when a beat on the old one comes late", async () => {
+    withEvidence("stays named by its new sessions, when a beat on the old one comes late", async () => {
       const epoch = await a.lead();
       const before = { lock: a.lock, sessions: a.sessions };
       a.lock = await a.store.openLock({ closed: () => undefined });
@@ -134,21 +136,24 @@ describe.each([
   });
 
   describe("crash evidence", () => {
-    it("lets the heir take over before the lease has run out, when both sessions it saw are gone", async () => {
-      await a.lead();
-      const waiting = b.wait(await b.sight(), 900);
-      a.crash();
-      const reply = await waiting;
-      expect(reply.kind).toBe("locked");
-      if (reply.kind !== "locked") return;
-      expect(await acquireAfterCrash(b, reply.sighting)).toMatchObject({
-        kind: "acquired",
-        epoch: 2n,
-        cause: "evidence",
-      });
-    });
+    withEvidence(
+      "lets the heir take over before the lease has run out, when both sessions it saw are gone",
+      async () => {
+        await a.lead();
+        const waiting = b.wait(await b.sight(), 900);
+        a.crash();
+        const reply = await waiting;
+        expect(reply.kind).toBe("locked");
+        if (reply.kind !== "locked") return;
+        expect(await acquireAfterCrash(b, reply.sighting)).toMatchObject({
+          kind: "acquired",
+          epoch: 2n,
+          cause: "evidence",
+        });
+      },
+    );
 
-    it("counts what the same session saw in the slice before, when the crash falls between two", async () => {
+    withEvidence("counts what the same session saw in the slice before, when the crash falls between two", async () => {
       await a.lead();
       const sighting = await b.sight();
       a.crash();
@@ -162,7 +167,17 @@ describe.each([
       expect(await b.wait()).toEqual({ kind: "unheld" });
     });
 
-    it("is incomplete while the witness lives", async () => {
+    it.runIf(!evidence)("is none before PostgreSQL 15: nobody is seen, and a crash waits for the lease", async () => {
+      await a.lead();
+      expect(await b.wait()).toEqual({ kind: "unheld" });
+      a.crash();
+      expect(await b.wait()).toEqual({ kind: "unheld" });
+      expect(await b.acquire()).toMatchObject({ kind: "held", view: { holder: "a", epoch: 1n } });
+      await harness.advance(5_001);
+      expect(await b.acquire()).toMatchObject({ kind: "acquired", epoch: 2n, cause: "expired" });
+    });
+
+    withEvidence("is incomplete while the witness lives", async () => {
       await a.lead();
       const sighting = await b.sight();
       a.lock.close();
@@ -170,7 +185,7 @@ describe.each([
       expect(await b.acquire({ sighting })).toEqual({ kind: "lingering" });
     });
 
-    it("is void when an administrator ended the sessions", async () => {
+    withEvidence("is void when an administrator ended the sessions", async () => {
       await a.lead();
       const sighting = await b.sight();
       await harness.kill(a.lock.ref as never);
@@ -180,13 +195,13 @@ describe.each([
       expect(await b.wait(null)).toEqual({ kind: "unheld" });
     });
 
-    it("is void against a holder that was not the one seen", async () => {
+    withEvidence("is void against a holder that was not the one seen", async () => {
       await a.lead();
       const sighting = { ...(await b.sight()), epoch: epochOf(9) };
       expect(await b.acquire({ sighting })).toMatchObject({ kind: "void", reason: "unseen" });
     });
 
-    it("is void without the lock, and against a holder that allows none", async () => {
+    withEvidence("is void without the lock, and against a holder that allows none", async () => {
       await a.lead();
       expect(await b.acquire({ sighting: await b.sight() })).toMatchObject({ kind: "void", reason: "lock_not_held" });
       await a.release(1n);
@@ -194,7 +209,7 @@ describe.each([
       expect(await b.acquire({ sighting: await b.sight() })).toMatchObject({ kind: "void", reason: "lease_only" });
     });
 
-    it("waits out the grace that the holder asked for", async () => {
+    withEvidence("waits out the grace that the holder asked for", async () => {
       await a.lead({ terms: { evidenceGraceMs: 250 } });
       const sighting = await b.sight();
       a.crash();
@@ -305,7 +320,7 @@ describe.each([
   });
 
   describe("the registry", () => {
-    it("takes the end of a process that left with a lease for no crash (R9)", async () => {
+    withEvidence("takes the end of a process that left with a lease for no crash (R9)", async () => {
       await a.lead();
       const sighting = await b.sight();
       await a.store.registry.leave();

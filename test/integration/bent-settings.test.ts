@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clusterNode, expectNoOverlap, heirOf, leaseOf } from "../support/election.js";
+import { clusterNode, crashReason, expectNoOverlap, heirOf, leaseOf } from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, startTestServer, withClient } from "../support/postgres.js";
 
@@ -49,7 +49,7 @@ for (const isolation of ["serializable", "repeatable read"]) {
     expect(after).toMatchObject({ holder: "first", epoch });
     expect(after.lockSession).not.toBe(before.lockSession);
     first.kill("SIGKILL");
-    expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: "evidence" });
+    expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: crashReason() });
     await expectNoOverlap(first, second);
   });
 }

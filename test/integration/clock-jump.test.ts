@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { clusterNode, expectNoOverlap, heirOf, leaseOf, quick } from "../support/election.js";
+import { clusterNode, crashReason, expectNoOverlap, heirOf, leaseOf, quick } from "../support/election.js";
 import { startFakeClock } from "../support/faketime.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase } from "../support/postgres.js";
@@ -41,7 +41,7 @@ for (const [direction, offset] of [
       expect(first.reports.filter(({ kind, open }) => kind === "lost" || open === false)).toEqual([]);
       expect(await leaseOf(database.url)).toMatchObject({ holder: "first", epoch });
       first.kill("SIGKILL");
-      expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: "evidence" });
+      expect(await second.said("elected")).toMatchObject({ epoch: epoch + 1n, reason: crashReason() });
       await expectNoOverlap(first, second);
     });
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { startEmbedded } from "../../src/store/embedded/server.js";
 import { clusterNode, expectNoOverlap, heirOf, historyOf, leaseOf, quick, quickTtlMs } from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
-import { startTestServer, withClient } from "../support/postgres.js";
+import { startIn, startTestServer, withClient } from "../support/postgres.js";
 import { startReplica } from "../support/replica.js";
 
 test("after the promotion of a replica that lost the last epoch no token repeats, and nobody leads until old trust has run out", async () => {
@@ -22,7 +21,7 @@ test("after the promotion of a replica that lost the last epoch no token repeats
   await primary.crash();
 
   // It comes up behind the same address, at first as the standby that it was.
-  await using promoted = await startEmbedded({ dataDir: replica.dataDir, port: primary.port });
+  await using promoted = await startIn(replica.dataDir, {}, primary.port);
   expect(await leaseOf(promoted.url)).toMatchObject({ epoch: 1n, holder: "first" });
   const floor = BigInt(Math.floor(Date.now() / 1000)) << 21n;
   await withClient(promoted.url, (client) => client.query("SELECT pg_promote(true, 20)"));
@@ -59,7 +58,7 @@ test("a leader that reaches the promoted replica in time is told that the databa
   await replica.caughtUp();
   await replica.stop();
   await primary.crash();
-  await using promoted = await startEmbedded({ dataDir: replica.dataDir, port: primary.port });
+  await using promoted = await startIn(replica.dataDir, {}, primary.port);
   await withClient(promoted.url, (client) => client.query("SELECT pg_promote(true, 20)"));
   expect(await first.said("lost")).toMatchObject({ epoch: 1n, reason: "database_changed" });
   await first.said("changed", ({ epoch = 0n, leaderId }) => epoch > 1n && leaderId === null);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clusterNode, heirOf, historyOf, quick } from "../support/election.js";
+import { clusterNode, crashReason, heirOf, historyOf, quick } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createLogin, migratedBy } from "../support/login-role.js";
 import { NodeProcess } from "../support/node-process.js";
@@ -28,7 +28,7 @@ test("two nodes that own nothing elect, fence, hand over, survive a crash and dr
 
   expect(await heirOf(database.url, "scheduler", { fresh: true })).toBe("first");
   second.kill("SIGKILL");
-  expect(await first.said("elected", (report) => report.epoch === epoch + 2n)).toMatchObject({ reason: "evidence" });
+  expect(await first.said("elected", (report) => report.epoch === epoch + 2n)).toMatchObject({ reason: crashReason() });
 
   const writing = first.ask("openWrite", { sql: "INSERT INTO written VALUES ('stale')" });
   const refused = expect(writing).rejects.toMatchObject({ code: "STALE_EPOCH" });

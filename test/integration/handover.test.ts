@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { clusterNode, expectNoOverlap, heirOf, historyOf, leaseOf, quick, quickTtlMs } from "../support/election.js";
+import {
+  clusterNode,
+  crashReason,
+  expectNoOverlap,
+  heirOf,
+  historyOf,
+  leaseOf,
+  quick,
+  quickTtlMs,
+} from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
@@ -73,7 +82,7 @@ test.concurrent("a node that is not promotable never becomes heir nor leads, but
   await using second = await start(database.url, "second", quick);
   expect(await heirOf(database.url)).toBe("second");
   first.kill("SIGKILL");
-  expect(await second.said("elected")).toMatchObject({ epoch: 2n, reason: "evidence" });
+  expect(await second.said("elected")).toMatchObject({ epoch: 2n, reason: crashReason() });
   await seesLeader(reserve, "second");
   expect(reserve.reports.filter(({ kind }) => kind === "elected")).toEqual([]);
   await second.ask("stepDown", { to: "reserve" });

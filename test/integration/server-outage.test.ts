@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { clusterNode, expectNoOverlap, heirOf, historyOf, leaseOf, quick, quickTtlMs } from "../support/election.js";
+import {
+  clusterNode,
+  crashReason,
+  expectNoOverlap,
+  heirOf,
+  historyOf,
+  leaseOf,
+  quick,
+  quickTtlMs,
+} from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
 import { killOneSession, startTestServer, type TestServer } from "../support/postgres.js";
 
@@ -43,7 +52,7 @@ for (const { what, outage } of outages) {
 
     // The sessions are new, and the evidence of a crash is good again.
     first.kill("SIGKILL");
-    expect(await second.said("elected")).toMatchObject({ epoch: pair.epoch + 1n, reason: "evidence" });
+    expect(await second.said("elected")).toMatchObject({ epoch: pair.epoch + 1n, reason: crashReason() });
     await expectNoOverlap(first, second);
   });
 }

@@ -3,6 +3,7 @@ import type { NodeOptions } from "../../src/node.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import type { NodeProcess } from "./node-process.js";
 import { withClient } from "./postgres.js";
+import { givesEvidence } from "./postgres-version.js";
 
 type ClusterOptions = NonNullable<NodeOptions["cluster"]>;
 
@@ -86,11 +87,19 @@ export async function historyOf(url: string, role = "scheduler"): Promise<readon
   });
 }
 
+/** Why the successor of a leader that was killed leads: where the server gives no evidence, the lease has run out first. */
+export function crashReason(): "evidence" | "expired" {
+  return givesEvidence() ? "evidence" : "expired";
+}
+
 /**
  * Waits until some node waits for the leader's lock as its heir, and says which. `fresh`: until it has looked at the row
  * again, which it does once a slice; what it saw of sessions that the leader has replaced since is no evidence.
  */
 export async function heirOf(url: string, role = "scheduler", { fresh = false } = {}): Promise<string> {
+  // Before PostgreSQL 15 an heir waits for nothing, and is known by the lock that makes it heir.
+  const waits = givesEvidence();
+  const key = waits ? "lock_key" : "heir_key";
   let heir = "";
   const found = await withClient(url, async (client) => {
     const { rows: clock } = await client.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
@@ -99,8 +108,8 @@ export async function heirOf(url: string, role = "scheduler", { fresh = false } 
       const { rows } = await client.query<{ name: string }>(
         `SELECT regexp_replace(a.application_name, '^.* ', '') AS name
          FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN holdfast.leases r
-           ON l.classid = ((r.lock_key >> 32) & 4294967295)::oid AND l.objid = (r.lock_key & 4294967295)::oid
-         WHERE l.locktype = 'advisory' AND NOT l.granted AND a.datname = current_database() AND r.role = $1
+           ON l.classid = ((r.${key} >> 32) & 4294967295)::oid AND l.objid = (r.${key} & 4294967295)::oid
+         WHERE l.locktype = 'advisory' AND l.granted = ${!waits} AND a.datname = current_database() AND r.role = $1
            AND a.query_start > $2::timestamptz`,
         [role, since],
       );

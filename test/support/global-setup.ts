@@ -5,6 +5,7 @@ import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbedded } from "../../src/store/embedded/server.js";
 import { migrate, readMigrations } from "../../src/store/postgres/migrations.js";
+import { fetchTestBinaries, testBinaries } from "./postgres-version.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -29,14 +30,14 @@ async function prepareTemplate(url: string): Promise<void> {
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  await fetchTestBinaries();
   const dataDir = await mkdtemp(join(tmpdir(), "holdfast-test-"));
   // No test crashes this one, and without fsync a database is dropped in milliseconds instead of a second.
-  const server = await startEmbedded({ dataDir, settings: { max_connections: "400", fsync: "off" } }).catch(
-    async (error: unknown) => {
-      await rm(dataDir, { recursive: true, force: true });
-      throw error;
-    },
-  );
+  const settings = { max_connections: "400", fsync: "off" };
+  const server = await startEmbedded({ dataDir, settings, binaries: testBinaries() }).catch(async (error: unknown) => {
+    await rm(dataDir, { recursive: true, force: true });
+    throw error;
+  });
   await makeTemplate(server.url);
   project.provide("postgresUrl", server.url);
   project.provide("postgresTemplate", template);

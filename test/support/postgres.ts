@@ -7,6 +7,7 @@ import { inject } from "vitest";
 import type { Settings } from "../../src/store/embedded/configuration.js";
 import { type EmbeddedServer, type ServerExit, startEmbedded } from "../../src/store/embedded/server.js";
 import type { StopMode } from "../../src/store/embedded/shutdown.js";
+import { testBinaries } from "./postgres-version.js";
 
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
@@ -68,15 +69,16 @@ export async function makeTestDirectory(): Promise<string> {
   return await mkdtemp(join(tmpdir(), "holdfast-test-"));
 }
 
-/** The same on a directory that exists, which is removed in the end. */
-export async function startIn(dataDir: string, settings: Settings): Promise<TestServer> {
+/** The same on a directory that exists, which is removed in the end; on a free port unless one is named. */
+export async function startIn(dataDir: string, settings: Settings, firstPort = 0): Promise<TestServer> {
+  const binaries = testBinaries();
   let current = settings;
-  let server: EmbeddedServer = await startEmbedded({ dataDir, settings });
+  let server: EmbeddedServer = await startEmbedded({ dataDir, port: firstPort, settings, binaries });
   const { url, port } = server;
   const stop = (mode?: StopMode) => server.stop(mode);
   const start = async (added: Settings = {}) => {
     current = { ...current, ...added };
-    server = await startEmbedded({ dataDir, port, settings: current });
+    server = await startEmbedded({ dataDir, port, settings: current, binaries });
   };
   return {
     url,

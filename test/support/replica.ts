@@ -3,6 +3,7 @@ import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { makeTestDirectory, startIn, type TestServer, withClient } from "./postgres.js";
+import { postgresMajor } from "./postgres-version.js";
 
 /** A hot standby that streams from its primary, asynchronously unless the primary names it in synchronous_standby_names. */
 export interface Replica extends TestServer {
@@ -67,12 +68,20 @@ export async function copyOnline(
   const pgdata = join(dataDir, "data");
   await withClient(primary.url, async (client) => {
     await client.query("SELECT pg_create_physical_replication_slot($1, true)", [slot]);
-    await client.query("SELECT pg_backup_start($1, true)", [slot]);
+    const { start, stop } = backupCalls();
+    await client.query(start, [slot]);
     await copyTree(join(primary.dataDir, "data"), pgdata);
-    const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
+    const { rows } = await client.query<{ labelfile: string }>(stop);
     await writeFile(join(pgdata, "backup_label"), rows[0]?.labelfile ?? "");
   });
   await writeFile(join(pgdata, "standby.signal"), "");
+}
+
+/** PostgreSQL 15 gave them other names, and took the exclusive way away that older ones have to be told not to go. */
+function backupCalls(): { readonly start: string; readonly stop: string } {
+  return postgresMajor() < 15
+    ? { start: "SELECT pg_start_backup($1, true, false)", stop: "SELECT labelfile FROM pg_stop_backup(false, false)" }
+    : { start: "SELECT pg_backup_start($1, true)", stop: "SELECT labelfile FROM pg_backup_stop(false)" };
 }
 
 async function copyTree(from: string, to: string, depth = 0): Promise<void> {

@@ -79,7 +79,10 @@ export async function bundleModules({ root, files, inFolder }: FoundModules): Pr
     return { kind: "bundled", text: output ?? "", files: reader.files };
   } catch (error) {
     if (!isBuildFailure(error))
-      return { kind: "rejected", problems: [cut(`The modules cannot be bundled: ${String(error)}`)] };
+      return {
+        kind: "rejected",
+        problems: [cut(`The modules cannot be bundled: ${error instanceof Error ? error.message : String(error)}`)],
+      };
     const problems = error.errors.map((message) => bundleProblem(reader.asWritten(root, message)));
     return { kind: "rejected", problems: [...new Set(problems)] };
   }
@@ -89,7 +92,7 @@ let buildsUnderWay = 0;
 
 /** esbuild works in a process of its own, which ends with the last build: reloads are rare, and a node should have no strangers. */
 async function build(options: BuildOptions): Promise<readonly string[]> {
-  const { build: run, stop } = await import("esbuild");
+  const { build: run, stop } = await bundler();
   buildsUnderWay += 1;
   try {
     const late = (): never => {
@@ -100,6 +103,16 @@ async function build(options: BuildOptions): Promise<readonly string[]> {
   } finally {
     buildsUnderWay -= 1;
     if (buildsUnderWay === 0) await stop();
+  }
+}
+
+/** Optional: it weighs as much as all of Holdfast, and who has no config folder does without. */
+async function bundler(): Promise<typeof import("esbuild")> {
+  try {
+    return await import("esbuild");
+  } catch (cause) {
+    const way = 'run "npm install esbuild", or "npm install" without --omit=optional';
+    throw new Error(`the optional dependency esbuild is not installed: ${way}`, { cause });
   }
 }
 

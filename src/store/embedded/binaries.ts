@@ -36,6 +36,11 @@ export function findBinaries(host: Host = process): Binaries {
   if (loader !== undefined && !existsSync(loader)) {
     throw unsupported(`The embedded PostgreSQL needs glibc, and ${loader} is missing here: ${useOwnServer}.`);
   }
+  return binariesIn(packageDir);
+}
+
+/** Those of a platform package of any major version, wherever it was unpacked. */
+export function binariesIn(packageDir: string): Binaries {
   linkLibraries(packageDir);
   const bin = join(packageDir, "native", "bin");
   return { postgres: join(bin, "postgres"), initdb: join(bin, "initdb"), major: readMajor(packageDir) };

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HoldfastError } from "../../errors.js";
 import { loopback } from "./port.js";
@@ -10,7 +10,6 @@ export type Settings = Readonly<Record<string, string>>;
 const defaults: Settings = {
   max_connections: "100",
   shared_buffers: "128MB",
-  io_method: "sync",
   jit: "off",
   timezone: "UTC",
   log_timezone: "UTC",
@@ -20,6 +19,9 @@ const defaults: Settings = {
   // After a crash all files are synced before recovery: one by one that took 3.6 s on a slow disk, at once 0.2 s.
   ...(process.platform === "linux" && { recovery_init_sync_method: "syncfs" }),
 };
+
+/** Since 18: reads of its own processes save nothing here. */
+const since18: Settings = { io_method: "sync" };
 
 const reserved: ReadonlySet<string> = new Set([
   "port",
@@ -34,7 +36,8 @@ const reserved: ReadonlySet<string> = new Set([
  * machine can read.
  */
 export async function writeConfiguration(pgdata: string, settings: Settings): Promise<void> {
-  const lines = Object.entries({ ...defaults, ...settings }).map(
+  const major = Number(await readFile(join(pgdata, "PG_VERSION"), "utf8"));
+  const lines = Object.entries({ ...defaults, ...(major >= 18 && since18), ...settings }).map(
     ([name, value]) => `${checkedName(name)} = ${quote(value)}`,
   );
   const text = ["# Written at every start of the embedded server; edits are lost.", ...lines, ""].join("\n");

@@ -49,12 +49,9 @@ async function runInitdb(
     `--pwfile=${directory.password}`,
     "--auth=scram-sha-256",
     "--encoding=UTF8",
-    // Sorts by code point on every platform and needs no locale of the host.
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--locale=C",
+    ...localeArguments(binaries.major),
     "--no-instructions",
-    ...syncArguments(durable),
+    ...syncArguments(binaries.major, durable),
   ];
   const { child, exited } = launch(command, launchOptions);
   const deadline = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
@@ -63,10 +60,16 @@ async function runInitdb(
   if (exit.code !== 0) throw failureWithLog(`initdb failed on ${directory.root}`, exit, log);
 }
 
-function syncArguments(durable: boolean): readonly string[] {
+/** Sorts by code point on every platform. Since 17 that needs no locale of the host. */
+function localeArguments(major: number): readonly string[] {
+  if (major < 17) return ["--locale=C", "--lc-ctype=C.UTF-8"];
+  return ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
+}
+
+function syncArguments(major: number, durable: boolean): readonly string[] {
   if (!durable) return ["--no-sync"];
   // A thousand files one by one took 4 s on a slow disk, the whole file system at once less than 1 s.
-  return process.platform === "linux" ? ["--sync-method=syncfs"] : [];
+  return process.platform === "linux" && major >= 17 ? ["--sync-method=syncfs"] : [];
 }
 
 async function removeDrafts(directory: DataDirectory): Promise<void> {

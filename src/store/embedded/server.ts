@@ -24,6 +24,8 @@ export interface EmbeddedOptions {
   readonly settings?: Settings;
   /** How long initdb may take, and how long the server may take to answer. Recovery after a crash counts into the latter. */
   readonly startTimeoutMs?: number;
+  /** Left out: those that npm installed with this package. */
+  readonly binaries?: Binaries;
 }
 
 /** How the server's process ended. */
@@ -53,7 +55,7 @@ const defaultStartTimeoutMs = 60_000;
 
 /** Starts a server on the directory, made first if it is not there. Resolves when the server accepts connections. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const binaries = findBinaries();
+  const { binaries = findBinaries() } = options;
   const directory = await openDataDirectory(options.dataDir);
   const ownership = takeOwnership(directory);
   let log: LogFile | undefined;
