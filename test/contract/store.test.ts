@@ -9,7 +9,6 @@ describe.each([
   ["memory", memoryHarness, true],
   ["postgres", postgresHarness, givesEvidence()],
 ] as const)("the %s store", (_name, makeHarness, evidence) => {
-  const withEvidence = it.runIf(evidence);
   let harness: StoreHarness;
   let a: Player;
   let b: Player;
@@ -81,7 +80,7 @@ describe.each([
   });
 
   describe("a reconnected holder", () => {
-    withEvidence("stays named by its new sessions, when a beat on the old one comes late", async () => {
+    it.runIf(evidence)("stays named by its new sessions, when a beat on the old one comes late", async () => {
       const epoch = await a.lead();
       const before = { lock: a.lock, sessions: a.sessions };
       a.lock = await a.store.openLock({ closed: () => undefined });
@@ -136,7 +135,7 @@ describe.each([
   });
 
   describe("crash evidence", () => {
-    withEvidence(
+    it.runIf(evidence)(
       "lets the heir take over before the lease has run out, when both sessions it saw are gone",
       async () => {
         await a.lead();
@@ -153,13 +152,16 @@ describe.each([
       },
     );
 
-    withEvidence("counts what the same session saw in the slice before, when the crash falls between two", async () => {
-      await a.lead();
-      const sighting = await b.sight();
-      a.crash();
-      await expect.poll(async () => (await b.wait(sighting)).kind).toBe("locked");
-      expect(await acquireAfterCrash(b, sighting)).toMatchObject({ kind: "acquired", cause: "evidence" });
-    });
+    it.runIf(evidence)(
+      "counts what the same session saw in the slice before, when the crash falls between two",
+      async () => {
+        await a.lead();
+        const sighting = await b.sight();
+        a.crash();
+        await expect.poll(async () => (await b.wait(sighting)).kind).toBe("locked");
+        expect(await acquireAfterCrash(b, sighting)).toMatchObject({ kind: "acquired", cause: "evidence" });
+      },
+    );
 
     it("does not arise where nobody was seen holding the lock", async () => {
       expect(await b.wait()).toEqual({ kind: "unheld" });
@@ -177,7 +179,7 @@ describe.each([
       expect(await b.acquire()).toMatchObject({ kind: "acquired", epoch: 2n, cause: "expired" });
     });
 
-    withEvidence("is incomplete while the witness lives", async () => {
+    it.runIf(evidence)("is incomplete while the witness lives", async () => {
       await a.lead();
       const sighting = await b.sight();
       a.lock.close();
@@ -185,7 +187,7 @@ describe.each([
       expect(await b.acquire({ sighting })).toEqual({ kind: "lingering" });
     });
 
-    withEvidence("is void when an administrator ended the sessions", async () => {
+    it.runIf(evidence)("is void when an administrator ended the sessions", async () => {
       await a.lead();
       const sighting = await b.sight();
       await harness.kill(a.lock.ref as never);
@@ -195,13 +197,13 @@ describe.each([
       expect(await b.wait(null)).toEqual({ kind: "unheld" });
     });
 
-    withEvidence("is void against a holder that was not the one seen", async () => {
+    it.runIf(evidence)("is void against a holder that was not the one seen", async () => {
       await a.lead();
       const sighting = { ...(await b.sight()), epoch: epochOf(9) };
       expect(await b.acquire({ sighting })).toMatchObject({ kind: "void", reason: "unseen" });
     });
 
-    withEvidence("is void without the lock, and against a holder that allows none", async () => {
+    it.runIf(evidence)("is void without the lock, and against a holder that allows none", async () => {
       await a.lead();
       expect(await b.acquire({ sighting: await b.sight() })).toMatchObject({ kind: "void", reason: "lock_not_held" });
       await a.release(1n);
@@ -209,7 +211,7 @@ describe.each([
       expect(await b.acquire({ sighting: await b.sight() })).toMatchObject({ kind: "void", reason: "lease_only" });
     });
 
-    withEvidence("waits out the grace that the holder asked for", async () => {
+    it.runIf(evidence)("waits out the grace that the holder asked for", async () => {
       await a.lead({ terms: { evidenceGraceMs: 250 } });
       const sighting = await b.sight();
       a.crash();
@@ -320,7 +322,7 @@ describe.each([
   });
 
   describe("the registry", () => {
-    withEvidence("takes the end of a process that left with a lease for no crash (R9)", async () => {
+    it.runIf(evidence)("takes the end of a process that left with a lease for no crash (R9)", async () => {
       await a.lead();
       const sighting = await b.sight();
       await a.store.registry.leave();

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const cache = join(tmpdir(), `holdfast-installed-${userInfo().username}`);
 const keptMs = 3_600_000;
 /** Once a process, whose tests may run at the same time: two builds would be in each other's way. */
-let made: Promise<string> | undefined;
+const made = new Map<boolean, Promise<string>>();
 
 /** The environment of somebody who has just installed the package: nothing of npm's, of vitest's or of ours is set. */
 export function newcomerEnvironment(): NodeJS.ProcessEnv {
@@ -22,7 +22,7 @@ export function newcomerEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Packs the repository as it is built now, into this folder, and answers the tarball's path. */
-async function packInto(folder: string): Promise<string> {
+export async function packInto(folder: string): Promise<string> {
   await run(process.execPath, ["scripts/build.mjs"], { cwd: repositoryRoot, env: newcomerEnvironment() });
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
   const { stdout } = await run("npm", args, { cwd: repositoryRoot, env: newcomerEnvironment() });
@@ -36,20 +36,21 @@ async function packInto(folder: string): Promise<string> {
  * release of somebody else's nor a registry that is away changes what a test says, once npm has these in its cache. It is made
  * once for each state of the package, shared by all tests and processes, and not to be written to.
  */
-export function installedPackage(): Promise<string> {
-  made ??= makeInstalledPackage();
-  return made;
+export function installedPackage({ optional = true } = {}): Promise<string> {
+  const promise = made.get(optional) ?? makeInstalledPackage(optional);
+  made.set(optional, promise);
+  return promise;
 }
 
-async function makeInstalledPackage(): Promise<string> {
-  const built = join(cache, await stateOfPackage());
-  if (!existsSync(built)) await install(built);
+async function makeInstalledPackage(optional: boolean): Promise<string> {
+  const built = join(cache, `${await stateOfPackage()}${optional ? "" : "-without-optional"}`);
+  if (!existsSync(built)) await install(built, optional ? [] : ["--omit=optional"]);
   const now = new Date();
   await utimes(built, now, now);
   return built;
 }
 
-async function install(into: string): Promise<void> {
+async function install(into: string, options: readonly string[]): Promise<void> {
   await mkdir(cache, { recursive: true });
   await removeOld();
   const draft = await mkdtemp(join(cache, "draft-"));
@@ -62,7 +63,7 @@ async function install(into: string): Promise<void> {
     await writeFile(join(draft, "package-lock.json"), JSON.stringify(await lockFor(tarball)));
     // npm blocks the scripts of packages more and more; what is installed has to work without them.
     const args = ["ci", "--omit=dev", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"];
-    await run("npm", args, { cwd: draft, env: newcomerEnvironment(), timeout: 300_000 });
+    await run("npm", [...args, ...options], { cwd: draft, env: newcomerEnvironment(), timeout: 300_000 });
     await rename(draft, into);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -102,7 +103,7 @@ async function lockFor(tarball: string): Promise<object> {
 async function stateOfPackage(): Promise<string> {
   await run(process.execPath, ["scripts/build.mjs"], { cwd: repositoryRoot, env: newcomerEnvironment() });
   const migrations = (await readdir(join(repositoryRoot, "migrations"))).map((name) => join("migrations", name));
-  const files = ["dist/.fingerprint", "package-lock.json", "package.json", "README.md", ...migrations.sort()];
+  const files = ["dist/.fingerprint", "package-lock.json", "package.json", ...migrations.sort()];
   const hash = createHash("sha256").update(process.platform).update(process.arch);
   for (const file of files) hash.update(file).update(await readFile(join(repositoryRoot, file)));
   return hash.digest("hex").slice(0, 24);

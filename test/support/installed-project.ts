@@ -11,6 +11,8 @@ import { type StartedProgram, startProgram } from "./started-program.js";
 export interface InstalledProjectOptions {
   /** Development dependencies of ours that this project has too, by their names: express, say. */
   readonly also?: readonly string[];
+  /** False: as after an install with --omit=optional. */
+  readonly optional?: boolean;
   /** The path of another Node, which then runs everything here. */
   readonly node?: string;
   /** What the reader is told to set, for all that runs here. */
@@ -39,8 +41,8 @@ const endings: Readonly<Record<string, string>> = { js: ".mjs", javascript: ".mj
 
 /** `holdfast` and `npx holdfast` are there in the shell as after an install. HOME is empty. */
 export async function installedProject(options: InstalledProjectOptions = {}): Promise<InstalledProject> {
-  const { also = [], node = process.execPath, env: projectEnv = {} } = options;
-  const installed = await installedPackage();
+  const { also = [], optional = true, node = process.execPath, env: projectEnv = {} } = options;
+  const installed = await installedPackage({ optional });
   const directory = await makeTestDirectory();
   const home = join(directory, ".home");
   await mkdir(home);
