@@ -7,6 +7,9 @@ import { expect, test, vi } from "vitest";
 import { repositoryRoot } from "../support/demo-process.js";
 import { installedProject } from "../support/installed-project.js";
 
+// An install takes a while on a busy machine.
+vi.setConfig({ testTimeout: 600_000 });
+
 /** What a service writes against each entry point, with the types that it counts on; one line of each is wrong on purpose. */
 const consumers: Readonly<Record<string, string>> = {
   ".": `import { createNode, NotLeaderError, StaleEpochError } from "holdfast";
@@ -26,9 +29,6 @@ defineRouter();`,
   "./fastify": `import { holdfast } from "holdfast/fastify";
 import type { HoldfastNode } from "holdfast";
 import fastify from "fastify";
-
-// An install takes a while on a busy machine.
-vi.setConfig({ testTimeout: 600_000 });
 export async function serve(node: HoldfastNode) {
   const app = fastify();
   await app.register(holdfast, { node });
