@@ -1,6 +1,6 @@
 /**
  * `npm run test:long`: what takes too long for every change. Those tests of `npm test` that have a longer form, in that form, and
- * the slow ones (slow-tests.mjs).
+ * the slow ones (slow-tests.mjs), and the contract suite on older versions of PostgreSQL.
  * HOLDFAST_SEEDS says how many seeds the simulator runs, HOLDFAST_LONG=1 that failover rounds and fault runs are long.
  */
 import { spawnSync } from "node:child_process";
@@ -34,13 +34,16 @@ run(
   "slow tests",
   slowTests.filter((path) => !tests.includes(path)),
 );
+// The oldest one, and one in between; all five are what `npm run test:versions` is for.
+start("older versions of PostgreSQL", ["scripts/test-versions.mjs", "--quick", "14", "16"]);
 
 function run(name, wanted) {
-  console.log(`long run, ${name}: ${wanted.join(" ")}`);
-  const { status } = spawnSync(process.execPath, ["scripts/test.mjs", ...wanted, ...process.argv.slice(2)], {
-    stdio: "inherit",
-    // What is set by hand wins, to repeat one part with fewer seeds.
-    env: { ...long, ...process.env },
-  });
+  start(`${name}: ${wanted.join(" ")}`, ["scripts/test.mjs", ...wanted, ...process.argv.slice(2)]);
+}
+
+function start(name, args) {
+  console.log(`long run, ${name}`);
+  // What is set by hand wins, to repeat one part with fewer seeds.
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...long, ...process.env } });
   if (status !== 0) process.exit(status ?? 1);
 }
