@@ -89,7 +89,7 @@ test.each([
     await writeFile(join(project.directory, "tsconfig.json"), JSON.stringify(config));
     const compiler = join(repositoryRoot, "node_modules/.bin/tsc");
     const { stdout } = await promisify(execFile)(compiler, ["-p", project.directory, "--pretty", "false"]).catch(
-      (error: { readonly stdout: string }) => error,
+      (error: unknown) => error as { readonly stdout: string },
     );
     expect(stdout).toBe("");
   },
