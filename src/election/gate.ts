@@ -71,7 +71,7 @@ export class Gate {
     if (term === null || term.epoch !== epoch || !this.trusts(term)) throw this.refuse(epoch);
   }
 
-  /** Once for each refusal: whether the gate was shut when it was given. It may have opened again since. */
+  /** Once for each refusal: whether the gate was shut when it was given. It may have opened again since. @internal */
   excuses(refusal: NotLeaderError): boolean {
     return this.whileShut.delete(refusal);
   }
