@@ -37,7 +37,8 @@ export interface Findings {
 export function summarize({ history, wanted, impossible, rejections, machine, violations }: Findings): Summary {
   const run = history.find((event) => event.kind === "run");
   const faults = countBy(history, (event) => (event.kind === "fault" && event.phase === "begin" ? event.fault : null));
-  const refused = countBy(history, rejectionOf);
+  // Whoever is refused something tells it beside the event that has this outcome.
+  const refused = countBy(history, (event) => (event.kind === "rejection" ? event.code : null));
   const missing = [
     ...wanted.filter((kind) => !impossible.includes(kind) && faults[kind] === undefined).map((kind) => `fault ${kind}`),
     ...rejections.filter((code) => refused[code] === undefined).map((code) => `rejection ${code}`),
@@ -58,11 +59,6 @@ export function summarize({ history, wanted, impossible, rejections, machine, vi
     missing,
     violations,
   };
-}
-
-function rejectionOf(event: HistoryEvent): string | null {
-  if (event.kind === "rejection") return event.code;
-  return "code" in event && event.code !== undefined ? event.code : null;
 }
 
 function countBy<Name extends string>(
