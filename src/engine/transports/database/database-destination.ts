@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../../errors.js";
 import { type OpenOutside, type OutsideDatabase, OutsideFailure } from "../../../store/outside-contract.js";
-import { calledOff, type DeliveryProgress } from "../called-off.js";
+import { type DeliveryProgress, unlessCalledOff } from "../called-off.js";
 import { guardedWrite } from "../guarded-write.js";
 import { namedSecret } from "../named-secret.js";
 import { DestinationStanding } from "../standing.js";
@@ -38,8 +38,10 @@ export class DatabaseDestination implements Destination {
 
   async send(delivery: Delivery, guard: WriteGuard, signal: AbortSignal): Promise<DeliveryOutcome> {
     const either = AbortSignal.any([signal, this.closing.signal]);
-    const progress: DeliveryProgress = { mayBeThere: false };
-    const outcome = await Promise.race([this.deliver(delivery, guard, either, progress), calledOff(either, progress)]);
+    const outcome = await unlessCalledOff(
+      either,
+      async (progress) => await this.deliver(delivery, guard, either, progress),
+    );
     if (outcome.kind === "delivered") this.standing.become("connected");
     else if (outcome.kind !== "rejected") this.standing.become("failed", outcome.reason);
     // What the database says of a message may quote it: that is told of the message, and not of the connection.

@@ -1,5 +1,5 @@
 import { errorText } from "../../../errors.js";
-import { calledOff, type DeliveryProgress } from "../called-off.js";
+import { type DeliveryProgress, unlessCalledOff } from "../called-off.js";
 import { guardedWrite } from "../guarded-write.js";
 import { DestinationStanding } from "../standing.js";
 import type {
@@ -42,8 +42,10 @@ export class FolderDestination implements Destination {
 
   async send(delivery: Delivery, guard: WriteGuard, signal: AbortSignal): Promise<DeliveryOutcome> {
     const either = AbortSignal.any([signal, this.closing.signal]);
-    const progress: DeliveryProgress = { mayBeThere: false };
-    const outcome = await Promise.race([this.deliver(delivery, guard, either, progress), calledOff(either, progress)]);
+    const outcome = await unlessCalledOff(
+      either,
+      async (progress) => await this.deliver(delivery, guard, either, progress),
+    );
     if (outcome.kind === "delivered") this.standing.become("connected");
     else this.standing.become("failed", outcome.reason);
     return outcome;
