@@ -4,8 +4,8 @@
  * defined, and what the package exports as it is declared. Builds first, if needed.
  *
  * test/tidy/reference.test.ts renders the same from the sources and fails when a page differs. Of the pages that people write,
- * sql.md is held to the schema by test/integration/sql-reference.test.ts, promql.md by src/alerts/promql/signatures.test.ts, and
- * the bounds in http.md by test/api/limits.test.ts.
+ * sql.md is held to the schema by test/integration/sql-reference.test.ts, promql.md by src/alerts/promql/signatures.test.ts,
+ * and http.md by test/api/http-reference.test.ts, its bounds by test/api/limits.test.ts.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

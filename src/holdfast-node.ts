@@ -16,10 +16,10 @@ import { type Jobs, jobsRole } from "./jobs/jobs.js";
 import { hasCrons, jobsRoomOf } from "./jobs/jobs-room.js";
 import type { FunctionCalls } from "./jobs/worker/function-calls.js";
 import type { Worker } from "./jobs/worker/worker.js";
+import { awaitDatabase } from "./lifecycle/await-database.js";
 import { Drain, drainTimesOf } from "./lifecycle/drain.js";
 import { type BeatSignals, firstBeat } from "./lifecycle/first-beat.js";
 import { InFlightWork } from "./lifecycle/in-flight.js";
-import { retryWhileAway } from "./lifecycle/retry.js";
 import { type ClusterView, viewCluster } from "./membership/cluster-view.js";
 import { Membership } from "./membership/membership.js";
 import type { NodeLoad } from "./membership/node-row.js";
@@ -132,13 +132,13 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   static async start<Tx>(parts: NodeParts<Tx>, signal?: AbortSignal): Promise<HoldfastNode<Tx>> {
-    const { store } = parts;
+    const { store, log } = parts;
     const node = new HoldfastNode(parts);
     try {
       const { answerMs, predecessorMs } = startPatience;
-      await retryWhileAway(() => store.prepare(), answerMs, [], signal);
+      await awaitDatabase(() => store.prepare(), { ...startPatience, log, signal });
       await node.membership.join(answerMs, predecessorMs, signal);
-      await retryWhileAway(() => node.access.refresh(), answerMs, [], signal);
+      await awaitDatabase(() => node.access.refresh(), { ...startPatience, log, signal });
       await firstBeat(node.signals, parts.clock, startPatience, () => {
         store.registry.setStatus("active");
         node.elector.dispatch({ kind: "tick" });

@@ -1,7 +1,7 @@
 import type { AlertLook, Notification, StoredAlert } from "../store/alert-contract.js";
 import type { Alerts } from "./alert-round.js";
 import type { Round } from "./core/samples.js";
-import { readSeries } from "./series-text.js";
+import { readSeries, type Series } from "./series-text.js";
 
 interface Seen {
   readonly version: number;
@@ -19,6 +19,7 @@ export class SharedAlerts {
   rounds: readonly Round[] = [];
   last: Seen | null = null;
   private sample: string | null = null;
+  private names: ReadonlyMap<string, string> = new Map();
   private readonly backMs: number;
 
   constructor(backMs: number) {
@@ -34,10 +35,17 @@ export class SharedAlerts {
   hear(look: AlertLook, mono: number): void {
     const { version, round, now, ageMs, alerts, waiting, samples } = look;
     if (alerts !== null) this.alerts = byId(alerts);
-    const added = samples.map(({ at, text }) => ({ at, series: readSeries(text) }));
+    const added = samples.map(({ at, text }) => ({ at, series: this.named(readSeries(text)) }));
     this.rounds = [...this.rounds, ...added].filter(({ at }) => at >= now - this.backMs);
     this.sample = samples.at(-1)?.id ?? this.sample;
     this.last = { version, round, now, mono, ageMs, waiting };
+  }
+
+  /** By the names of the round before: they come again in every round, and are longer than all else that is kept of it. */
+  private named(series: Series): Series {
+    const pairs = [...series].map(([name, value]) => [this.names.get(name) ?? ofItsOwn(name), value] as const);
+    this.names = new Map(pairs.map(([name]) => [name, name]));
+    return new Map(pairs);
   }
 
   /** The database's time, by how long ago it was last heard of. */
@@ -45,5 +53,8 @@ export class SharedAlerts {
     return this.last === null ? 0 : this.last.now + (mono - this.last.mono);
   }
 }
+
+/** A part of a text keeps the whole of it in memory, and this one stays for as long as there is such a series. */
+const ofItsOwn = (name: string): string => Buffer.from(name).toString();
 
 export const byId = (alerts: readonly StoredAlert[]): Alerts => new Map(alerts.map((alert) => [alert.id, alert]));

@@ -15,7 +15,10 @@ export interface DatabaseOptions {
 }
 
 export function withDatabaseOptions(command: Command): Command {
-  return command.option("--service-config <file>", "the settings; by default holdfast.toml where it runs");
+  return command.option(
+    "--service-config <file>",
+    "the settings; by default holdfast.toml where it runs; HOLDFAST_STORE_URL and its like go before",
+  );
 }
 
 /** Says first which database it is, on standard error: standard output is the command's own. */

@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { lacksPassword, passwordAdvice, wrongPassword } from "../doctor/password.js";
 import { HoldfastError } from "../errors.js";
 import { Ended } from "./command-line.js";
+import { Misuse } from "./misuse.js";
 import { oneLine } from "./paint.js";
 
 /** What a failed command leaves: an exit code, and lines that say what is wrong and what to do. */
@@ -62,7 +63,9 @@ function judgeUsage(error: CommanderError): Failure {
   const message = oneLine(error.message.replace(/^error: /, "").replaceAll("'", '"'));
   const sentence = /[.?)]$/.test(message) ? message : `${message}.`;
   const hinted = sentence.replace(/ \(Did you mean (.*)\?\)$/, ". Did you mean $1?");
-  return { exitCode: usageExit, lines: [`${hinted} [USAGE]`] };
+  const isGuessed = hinted.endsWith("?");
+  const wayOut = error instanceof Misuse && !isGuessed ? ` ${error.wayOut}` : "";
+  return { exitCode: usageExit, lines: [`${hinted}${wayOut} [USAGE]`] };
 }
 
 function stackOf(error: unknown): readonly string[] {

@@ -12,7 +12,17 @@ describe("a moment on the command line", () => {
     }
   });
 
-  it.each(["2026-11-14", "1794762070.5", "yesterday"])("is left as it is written otherwise: %s", (written) => {
-    expect(asMoment(written)).toBe(written);
-  });
+  it.each(["2026-11-14", "1794762070.5", "2026-11-14T02:00:00+01:00"])(
+    "is left as it is written otherwise: %s",
+    (written) => {
+      expect(asMoment(written)).toBe(written);
+    },
+  );
+
+  it.each(["yesterday", "two hours", "2h ago"])(
+    "is refused before anybody is asked where it is none: %j",
+    (written) => {
+      expect(() => asMoment(written)).toThrow('It must be like "2h" (ago)');
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, type CommanderError, Help, type Option } from "commander";
 import { version } from "../version.js";
 import type { CommandLine } from "./command-line.js";
 import { agentCommand } from "./commands/agent.js";
@@ -21,6 +21,8 @@ import { queueCommand } from "./commands/queue.js";
 import { serveCommand } from "./commands/serve.js";
 import { superviseCommand } from "./commands/supervise.js";
 import { tokenCommand } from "./commands/token.js";
+import { examplesOf } from "./examples.js";
+import { Misuse } from "./misuse.js";
 
 /** Every command there is. */
 export function createProgram(cli: CommandLine): Command {
@@ -53,7 +55,9 @@ export function createProgram(cli: CommandLine): Command {
 /** What holds for each command, however deep: commander passes settings on only to commands that it makes itself. */
 function settle(command: Command, cli: CommandLine): Command {
   command
-    .exitOverride()
+    .exitOverride((error) => {
+      throw told(error, command);
+    })
     .configureOutput({
       writeOut: (text) => cli.stdout.write(text),
       writeErr: (text) => cli.stderr.write(text),
@@ -64,8 +68,22 @@ function settle(command: Command, cli: CommandLine): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
+    .configureHelp({ optionDescription: describe })
+    .addHelpText("after", () => examplesOf(command))
     .helpOption("-h, --help", "print what the command takes")
     .option("--verbose", "add the stack to errors");
   for (const inner of command.commands) settle(inner, cli);
   return command;
+}
+
+/** A value that is wrong comes with what it must be; whoever has the words wrong needs to see which there are. */
+function told(error: CommanderError, command: Command): CommanderError {
+  return error.exitCode !== 0 && error.code !== "commander.invalidArgument" && error.code !== "commander.help"
+    ? new Misuse(error, command)
+    : error;
+}
+
+function describe(this: Help, option: Option): string {
+  const described = Help.prototype.optionDescription.call(this, option);
+  return option.mandatory ? `${described} (has to be given)` : described;
 }

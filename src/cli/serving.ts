@@ -19,7 +19,7 @@ type Node = HoldfastNode<PostgresTransaction>;
 /** A node that has failed gets this long to give up its roles and say goodbye; its sessions end with the process anyway. */
 const crashPatienceMs = 2_000;
 /** Beside the drain itself: releasing, leaving, closing connections. */
-const closePatienceMs = 15_000;
+export const closePatienceMs = 15_000;
 
 /** Told when a node answers at this address. What it returns is put away when the process is about to end. */
 export type Attendant = (node: Node, url: string) => Disposable;

@@ -47,7 +47,7 @@ describe("settings", () => {
     ],
     [
       { cluster: { enabled: true } },
-      "cluster.enabled = true needs a server database that the nodes share: set store.url.",
+      "cluster.enabled = true needs a server database that the nodes share: set store.url (HOLDFAST_STORE_URL), which has no value now.",
     ],
     [
       { store: { url, poolSize: 1 }, cluster: { enabled: true } },

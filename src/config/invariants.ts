@@ -26,6 +26,11 @@ const hasServer = ({ values: { store }, ownConnection }: Settled): boolean =>
 
 const parts = ["server", "port", "database", "username"] as const;
 
+/** An address that came from a variable which nobody has set looks like one that was forgotten. */
+function howToName(settled: Settled): string {
+  return `set store.url (HOLDFAST_STORE_URL)${hasServer(settled) ? "" : ", which has no value now"}`;
+}
+
 const invariants: readonly Invariant[] = [
   {
     of: ["store.backend", "store.url", "store.server", "store.election_url"],
@@ -59,9 +64,9 @@ const invariants: readonly Invariant[] = [
   { of: ["store.election_url", "store.tls"], problem: (settled) => tlsProblem(settled, "store.election_url") },
   {
     of: ["cluster.enabled", "store.backend", "store.url", "store.server"],
-    problem: ({ values: { cluster }, backend }) =>
-      cluster.enabled && backend === "embedded"
-        ? "cluster.enabled = true needs a server database that the nodes share: set store.url."
+    problem: (settled) =>
+      settled.values.cluster.enabled && settled.backend === "embedded"
+        ? `cluster.enabled = true needs a server database that the nodes share: ${howToName(settled)}.`
         : null,
   },
   {

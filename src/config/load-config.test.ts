@@ -86,7 +86,7 @@ describe("a settings file", () => {
       "cluster.heartbeat_secs is not a setting. Did you mean cluster.heartbeat_seconds?",
       'api.port must be a whole number from 0 to 65535, not "a".',
       'HOLDFAST_LOG_FORMAT must be one of "json", "pretty", not "xml".',
-      "cluster.enabled = true needs a server database that the nodes share: set store.url.",
+      "cluster.enabled = true needs a server database that the nodes share: set store.url (HOLDFAST_STORE_URL), which has no value now.",
       "store.pool_size (1) must be at least 2 in a cluster: reads would wait behind a transaction.",
     ];
     expect(error.message.split("\n")).toEqual(lines);

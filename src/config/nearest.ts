@@ -6,6 +6,13 @@ export function nearest(written: string, candidates: readonly string[]): string 
   return ranked[0]?.candidate ?? null;
 }
 
+/** The same, but nothing where more of the word would be wrong than right: a guess that far off misleads. */
+export function similar(written: string, candidates: readonly string[]): string | null {
+  const meant = nearest(written, candidates);
+  if (meant === null) return null;
+  return editDistance(plain(written), plain(meant)) <= Math.max(2, written.length / 2) ? meant : null;
+}
+
 /** Spelling is not distance: heartbeatSeconds, heartbeat_seconds and HEARTBEAT_SECONDS are the same word. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll("_", "").slice(0, 100);

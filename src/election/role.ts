@@ -9,6 +9,7 @@ import type { Epoch, NodeId, Role } from "./core/names.js";
 import type { Elector } from "./elector.js";
 import { Gate } from "./gate.js";
 import { LeaderWork } from "./leader-work.js";
+import { ledUntilStopped } from "./led-until-stopped.js";
 import { LeaderTerm } from "./term.js";
 
 /** The leader of a role as this node last saw it. */
@@ -218,32 +219,18 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
   }
 
   private run(fn: LeadFunction<Tx>, term: LeaderTerm<Tx>, work: LeaderWork): void {
-    work.track(this.runUntilStopped(fn, term, work));
-  }
-
-  /**
-   * A function that ends because the gate was shut for a moment is run again when it has opened: the term goes on, and so
-   * must its work. Any other throw gives the role up (R10).
-   */
-  private async runUntilStopped(fn: LeadFunction<Tx>, term: LeaderTerm<Tx>, work: LeaderWork): Promise<void> {
-    while (!work.signal.aborted) {
-      try {
-        await fn(term);
-        return;
-      } catch (error) {
-        // After the end, an error is most often the abort itself.
-        if (work.signal.aborted) return;
-        // By now the gate may have opened again, so what counts is how it was when it refused.
-        const wasShut = error instanceof NotLeaderError && (this.gate.excuses(error) || !this.gate.isLeader);
-        if (!wasShut) {
-          const epoch = term.epoch as Epoch;
-          this.observer.workFailed(this.name, epoch, error);
-          this.elector.dispatch({ kind: "workFailed", role: this.name, epoch });
-          return;
-        }
-      }
-      await this.gateOpened(work.signal);
-    }
+    const epoch = term.epoch as Epoch;
+    const { signal } = work;
+    const done = ledUntilStopped(() => fn(term), {
+      signal,
+      gate: this.gate,
+      gateOpened: () => this.gateOpened(signal),
+      failed: (error) => {
+        this.observer.workFailed(this.name, epoch, error);
+        this.elector.dispatch({ kind: "workFailed", role: this.name, epoch });
+      },
+    });
+    work.track(done);
   }
 
   /** Resolves when the gate is open, or there is nothing left to wait for. */

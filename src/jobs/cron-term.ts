@@ -55,7 +55,9 @@ export class CronTerm {
   private readonly changed: Signal;
   private readonly schedules = new Map<string, Schedule>();
   private readonly aside = new Map<string, { readonly until: number; readonly ms: number }>();
-  private isDefined = false;
+  /** Counts what this process defines, one after the other. */
+  private wanted = 1;
+  private written = 0;
 
   constructor(parts: CronTermParts, fence: FenceToken, signal: AbortSignal) {
     this.parts = parts;
@@ -72,8 +74,13 @@ export class CronTerm {
 
   /** This process defines other crons than before. */
   redefine(): void {
-    this.isDefined = false;
+    this.wanted += 1;
     this.changed.notify();
+  }
+
+  /** Whether the database has all that this process defines. */
+  get hasDefined(): boolean {
+    return this.written === this.wanted;
   }
 
   /** Runs until the signal, or until the database refuses this term. */
@@ -96,15 +103,11 @@ export class CronTerm {
   }
 
   private async defineAll(): Promise<void> {
-    if (this.isDefined) return;
+    if (this.hasDefined) return;
     const { book, definitions } = this.parts;
-    this.isDefined = true;
-    try {
-      await book.define(this.fence, definitions(), true);
-    } catch (error) {
-      this.isDefined = false;
-      throw error;
-    }
+    const { wanted } = this;
+    await book.define(this.fence, definitions(), true);
+    this.written = wanted;
   }
 
   /** What is due, and how long to sleep afterwards. */

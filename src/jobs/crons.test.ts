@@ -139,6 +139,24 @@ describe("crons", () => {
     await closed;
   });
 
+  it("can be steered in the very moment that they are defined", async () => {
+    node.crons.define(everyMinute);
+    await cluster.gain(node, "scheduler");
+    node.crons.define({ ...everyMinute, name: "triggered" }).define({ ...everyMinute, name: "paused" });
+    const steered = Promise.all([node.crons.trigger("triggered"), node.crons.pause("paused")]);
+    await cluster.clock.advance(1_000);
+    expect(await steered).toMatchObject([{ jobId: expect.any(String) }, { name: "paused", paused: true }]);
+  });
+
+  it("are triggered as they were defined last", async () => {
+    node.crons.define(everyMinute);
+    await cluster.gain(node, "scheduler");
+    await cluster.clock.advance(1_000);
+    const triggered = node.crons.define({ ...everyMinute, payload: { deep: false } }).trigger("minutely");
+    await cluster.clock.advance(1_000);
+    expect(await node.jobs.book.job((await triggered).jobId)).toMatchObject({ payload: { deep: false } });
+  });
+
   it("are paused, resumed and triggered on the leader", async () => {
     node.crons.define(everyMinute);
     await cluster.gain(node, "scheduler");

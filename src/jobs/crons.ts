@@ -34,6 +34,12 @@ export interface SeenCron extends CronRow {
 /** What became of a tick. */
 export type SeenTick = CronTick;
 
+interface Leading {
+  readonly term: CronTerm;
+  readonly fence: FenceToken;
+  readonly signal: AbortSignal;
+}
+
 /** What a reply that was lost may cost the caller. */
 const patienceMs = 10_000;
 const pauseMs = 50;
@@ -47,7 +53,7 @@ export class Crons {
   private readonly parts: CronsParts;
   private readonly definitions = new Map<string, CronDefinition>();
   private role: CronsRole | null = null;
-  private current: { readonly term: CronTerm; readonly fence: FenceToken; readonly signal: AbortSignal } | null = null;
+  private current: Leading | null = null;
 
   constructor(parts: CronsParts) {
     this.parts = parts;
@@ -101,9 +107,10 @@ export class Crons {
   /** A job now, beside the schedule, also of a cron that is paused. */
   async trigger(name: string): Promise<{ readonly jobId: string }> {
     const { book, settings, clock, submitted } = this.parts;
-    const { fence } = this.leading();
-    const job = jobOf(named(name, await book.look()), null, settings, clock.wall());
-    if (!(await this.known(() => book.trigger(fence, name, job)))) throw gone(name);
+    const current = this.leading();
+    const until = clock.mono() + patienceMs;
+    const job = jobOf(await this.written(name, current, until), null, settings, clock.wall());
+    if (!(await this.known(() => book.trigger(current.fence, name, job), until))) throw gone(name);
     submitted(1);
     return { jobId: job.jobId };
   }
@@ -119,20 +126,31 @@ export class Crons {
   }
 
   private async setPaused(name: string, paused: boolean): Promise<SeenCron> {
-    const { fence, term } = this.leading();
-    const { book } = this.parts;
-    const isDone = await this.known(() => book.setPaused(fence, name, paused));
-    const look = await book.look();
+    const current = this.leading();
+    const { book, clock } = this.parts;
+    const until = clock.mono() + patienceMs;
+    await this.written(name, current, until);
+    const isDone = await this.known(() => book.setPaused(current.fence, name, paused), until);
+    const look = await this.known(() => book.look(), until);
     const cron = named(name, look);
     if (!isDone) throw gone(name);
-    term.wake();
+    current.term.wake();
     return { ...cron, nextTick: nextTickOf(cron, look.now) };
   }
 
+  /** One that this process defines may be on its way into the database: its term, or the definition, has only begun. */
+  private async written(name: string, { term, signal }: Leading, until: number): Promise<CronRow> {
+    const { book, clock } = this.parts;
+    while (this.definitions.has(name) && !term.hasDefined && clock.mono() < until) {
+      await pause(clock, pauseMs, signal);
+      if (signal.aborted) throw new DrainingError();
+    }
+    return named(name, await this.known(() => book.look(), until));
+  }
+
   /** Each of these can be asked for again: it is done once. */
-  private async known<Result>(ask: () => Promise<Result>): Promise<Result> {
+  private async known<Result>(ask: () => Promise<Result>, until: number): Promise<Result> {
     const { clock } = this.parts;
-    const until = clock.mono() + patienceMs;
     for (;;) {
       try {
         return await ask();
@@ -143,7 +161,7 @@ export class Crons {
     }
   }
 
-  private leading() {
+  private leading(): Leading {
     const { current, role } = this;
     if (role === null) throw new NotLeaderError("This node has not opened its crons.");
     role.gate.requireLeader();

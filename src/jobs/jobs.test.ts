@@ -49,6 +49,25 @@ describe("the jobs of a node", () => {
     });
   });
 
+  it("tell whoever waits for it that this node leads, and let go of who waits no more", async () => {
+    const cluster = createTestCluster();
+    const node = await cluster.start({});
+    const jobs = createJobs(node);
+    let isOpened = false;
+    const opened = jobs.opened().then(() => {
+      isOpened = true;
+    });
+    const impatient = new AbortController();
+    const given = jobs.opened({ signal: impatient.signal });
+    impatient.abort(new Error("enough"));
+    await expect(given).rejects.toThrow("enough");
+    expect(isOpened).toBe(false);
+    await cluster.gain(node, "scheduler");
+    await opened;
+    expect(jobs.isOpen).toBe(true);
+    await jobs.opened();
+  });
+
   it("cost five processes in a row at the most: what fells each that works on it is dead", async () => {
     const scene = await led();
     const { jobs, settled } = scene;

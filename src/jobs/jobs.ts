@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import type { Clock } from "../election/clock.js";
 import type { Gate } from "../election/gate.js";
 import type { LeaderTerm } from "../election/term.js";
@@ -85,6 +86,7 @@ export class Jobs {
   private role: JobsRole | null = null;
   private follower: JobsFollower | null = null;
   private desk: { readonly desk: JobDesk; readonly epoch: bigint } | null = null;
+  private readonly openings = new EventEmitter<{ opened: [] }>().setMaxListeners(0);
 
   constructor(parts: JobsParts) {
     this.parts = parts;
@@ -104,6 +106,18 @@ export class Jobs {
   /** Whether this node works on the jobs now. */
   get isOpen(): boolean {
     return this.desk !== null;
+  }
+
+  /** Resolves when this node leads and takes jobs in; on a standby that may be much later, or never. */
+  async opened(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    options.signal?.throwIfAborted();
+    if (this.isOpen) return;
+    try {
+      await once(this.openings, "opened", options);
+    } catch (error) {
+      options.signal?.throwIfAborted(); // With the reason of whoever aborted it, as above.
+      throw error;
+    }
   }
 
   /** One at the most. @internal */
@@ -252,6 +266,7 @@ export class Jobs {
     const ended = new NotLeaderError(`This node does not lead role "${jobsRole}" any more.`, { role: jobsRole });
     const running = desk.run();
     this.follower?.began();
+    this.openings.emit("opened");
     try {
       await Promise.race([running, this.drained(desk, term.signal)]);
     } finally {

@@ -31,8 +31,11 @@ export async function* eventStream(parts: EventStreamParts): AsyncGenerator<stri
     yield text;
     stalled(false);
   };
-  yield* say(helloOf(cursor));
-  if (isReset && from !== null) yield* say(resetOf(cursor));
+  if (isReset && from !== null) {
+    // A greeting with a cursor would be taken for the last that was heard: cut off after it, the listener would never be told to begin anew.
+    yield* say(sentEvent("hello", {}));
+    yield* say(resetOf(cursor));
+  } else yield* say(helloOf(cursor));
   while (!signal.aborted) {
     const reading = await feed.after(cursor).catch(() => null);
     if (reading === null) {

@@ -158,8 +158,8 @@ describe("holdfast agent, called wrongly,", () => {
   const name = ["--name", "worker-1"];
 
   it.each([
-    [[...ops], 'required option "--name <name>" not specified. [USAGE]'],
-    [[...name], 'required option "--ops <dir>" not specified. [USAGE]'],
+    [[...ops], 'required option "--name <name>" not specified. See "holdfast agent --help". [USAGE]'],
+    [[...name], 'required option "--ops <dir>" not specified. See "holdfast agent --help". [USAGE]'],
     [[...name, ...ops, "--url", "nowhere"], "--url must be an address like http://127.0.0.1:7400. [USAGE]"],
     [
       [...name, ...ops, "--concurrency", "0"],

@@ -13,8 +13,10 @@ describe("a command that is called wrongly", () => {
     [["clutser"], 'unknown command "clutser". Did you mean cluster?'],
     [["cluster", "nodse"], 'unknown command "nodse". Did you mean nodes?'],
     [["cluster", "nodes", "--jsn"], 'unknown option "--jsn". Did you mean --json?'],
-    [["node", "show"], 'missing required argument "id".'],
-    [["drill", "crash"], 'required option "--role <role>" not specified.'],
+    [["foo"], 'unknown command "foo". See "holdfast --help".'],
+    [["cluster", "nodes", "--foo"], 'unknown option "--foo". See "holdfast cluster nodes --help".'],
+    [["node", "show"], 'missing required argument "id". See "holdfast node show --help".'],
+    [["drill", "crash"], 'required option "--role <role>" not specified. See "holdfast drill crash --help".'],
     [
       ["node", "drain", "a", "--timeout", "soon"],
       'option "--timeout <duration>" argument "soon" is invalid. It must be a duration like "500ms", "5s" or "1m".',

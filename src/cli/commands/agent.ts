@@ -31,7 +31,7 @@ export function agentCommand(cli: CommandLine): Command {
     .description("take jobs from the leader, run their operations and report the results; over HTTP alone")
     .requiredOption("--name <name>", "who this is; its token is bound to it")
     .requiredOption("--ops <dir>", "the operations: resize.js there, with a function as its default export, is resize")
-    .option("--url <url>", "a node to begin with, also several; else HOLDFAST_URL, else the usual address", gather)
+    .option("--url <url>", "a node to begin with, also several; else HOLDFAST_URL, else http://127.0.0.1:7400", gather)
     .option("--concurrency <n>", "how many jobs run at the same time", asCount, 4)
     .option("--namespace <namespace>", "whose jobs it takes", "default")
     .option("--capability <capability>", "what jobs may ask for, also several", gather)

@@ -27,7 +27,7 @@ function stepDownCommand(cli: CommandLine): Command {
   return withReadingOptions(new Command("step-down"))
     .description("a planned hand-over: to the heir, or to the node that is named")
     .argument("<role>", "the role")
-    .option("--to <node>", "who shall lead next")
+    .option("--to <node>", "who shall lead next; the heir by default")
     .action(async (role: string, { to, ...options }: StepDownOptions) => {
       const client = clientOf(cli, options);
       const path = `/cluster/leaders/${encodeURIComponent(role)}/step-down?wait_ms=${waitMs}`;

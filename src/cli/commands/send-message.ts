@@ -80,7 +80,10 @@ async function waitFor(cli: CommandLine, client: NodeClient, sent: SentAnswer, o
     said = line;
     if (performance.now() > until) {
       const more = `holdfast messages show ${sent.id}`;
-      throw new HoldfastError("REFUSED", `Message ${sent.id} still waits after that time: "${more}" shows it later.`);
+      throw new HoldfastError(
+        "REFUSED",
+        `Message ${sent.id} still waits: "${more}" shows where, "holdfast connections list" why.`,
+      );
     }
     await new Promise((done) => setTimeout(done, lookMs));
   }

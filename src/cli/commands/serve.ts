@@ -9,6 +9,7 @@ import { engineRole } from "../../engine/engine-role.js";
 import type { Operations } from "../../jobs/agent/operation.js";
 import type { Employment } from "../../jobs/worker/worker.js";
 import { type CommandLine, Ended } from "../command-line.js";
+import { withDatabaseOptions } from "../database-options.js";
 import { tellingOfLog } from "../embedded-log.js";
 import { watchForEnding } from "../ending.js";
 import { asCount } from "../node-options.js";
@@ -42,8 +43,7 @@ export function serveCommand(cli: CommandLine): Command {
 
 /** A command that runs a node until it is told to stop. */
 export function servingCommand(cli: CommandLine, name: string, kind: NodeKind): Command {
-  return new Command(name)
-    .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
+  return withDatabaseOptions(new Command(name))
     .option("--config <dir>", "the folder of the message graph; the leader of role engine runs it")
     .action(async (options: ServeOptions) => {
       // The server is loaded by the commands that need it: the others answer sooner.

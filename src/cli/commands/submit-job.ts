@@ -56,8 +56,8 @@ export function submitCommand(cli: CommandLine): Command {
     .option("--capability <names...>", "what its agent has to be able to do")
     .option("--pinned-agent <name>", "the one agent that may take it")
     .option("--run-at <time>", "not before this: seconds since 1970, or ISO 8601")
-    .option("--timeout <duration>", "how long one attempt may take", asDuration)
-    .option("--max-attempts <number>", "how often it is tried", asCount)
+    .option("--timeout <duration>", "how long one attempt may take; else jobs.timeout of the leader, 1h", asDuration)
+    .option("--max-attempts <number>", "how often it is tried; else jobs.max_attempts of the leader, 5", asCount)
     .option("--wait", "wait for its end, and show how far it is: exit code 0 where it succeeded, else 1")
     .addOption(durationOption("--within <duration>", "how long to wait", "10m"))
     .action(async (op: string, options: SubmitOptions) => {

@@ -9,6 +9,7 @@ import { HoldfastError } from "../../errors.js";
 import type { PlanParts } from "../../supervisor/child-plan.js";
 import type { SupervisorSettings } from "../../supervisor/core/supervisor-state.js";
 import { type CommandLine, Ended } from "../command-line.js";
+import { withDatabaseOptions } from "../database-options.js";
 import { watchForEnding } from "../ending.js";
 import { paintFor } from "../paint.js";
 
@@ -29,9 +30,8 @@ const leastAgentDrainMs = 1_000;
 const agentSlackMs = 2_000;
 
 export function superviseCommand(cli: CommandLine): Command {
-  return new Command("supervise")
+  return withDatabaseOptions(new Command("supervise"))
     .description("the node-controller: runs a controller and, beside a standby, an agent; restarts both")
-    .option("--service-config <file>", "the settings; by default holdfast.toml where it runs")
     .option("--ops <dir>", "the operations that the agent runs; needed where supervisor.moonlight is set")
     .option("--agent-url <url>", "where the agent asks for work first; by default its own controller")
     .addOption(new Option("--agent-program <file>", "a script in place of holdfast agent, for tests").hideHelp())

@@ -30,7 +30,7 @@ export function tokenCommand(cli: CommandLine): Command {
 /** Through a node, or past all of them: that is how the first token is made, and how a lost one is replaced. */
 function withTokenOptions(command: Command): Command {
   return withDatabaseOptions(withNodeOptions(command))
-    .option("--direct", "straight in the database, by the settings; that is how the first token is made")
+    .option("--direct", "straight in the database, by the settings: for the first token, and where no node answers")
     .option("--json", "print the answer as JSON");
 }
 

@@ -1,9 +1,8 @@
-import { readFile, symlink } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ConfigFiles, type Files, hospital } from "../../../test/support/config-folder.js";
 import type { EngineMessage } from "../engine-message.js";
-import { SeenMessage } from "../seen-message.js";
 import { ConfigFolder, type ConfigFolderOptions, type Loaded } from "./config-folder.js";
 
 async function load(files: Files, options: Omit<ConfigFolderOptions, "path"> = {}) {
@@ -64,30 +63,6 @@ describe("a config folder", () => {
       "trip.ts": "import { round } from './round.ts'; export const trip = () => round;",
     });
     expect([...graph.references.keys()]).toEqual(["alone", "bom"]);
-  });
-
-  it("may be written as its guide says", async () => {
-    const guide = await readFile(new URL("../../../docs/guides/engine-config.md", import.meta.url), "utf8");
-    const [, adt = ""] = /```ts\n(.*?)```/s.exec(guide) ?? [];
-    const { graph, warnings } = await loaded({
-      "adt.ts": adt,
-      "wards.csv": "id,name\nW1,First\n",
-      "rules/adt.ts": `export const isAdmission = (type: string): boolean => type === "ADT^A01";`,
-      "lab.ts": `
-        import { defineHandler, defineOutbound, defineReference } from "holdfast/engine";
-        export const lab = defineOutbound({ name: "lab", transport: { kind: "mllp", host: "10.0.0.9", port: 6661 } });
-        export const toPharmacy = defineHandler({ name: "to-pharmacy", outbounds: [], handle: () => [] });
-        export const wards = defineReference({ name: "wards", key: "id", from: { kind: "file", path: "wards.csv" } });
-      `,
-    });
-    expect(warnings).toEqual([]);
-    const message = new SeenMessage(Buffer.from("MSH|^~\\&|A|B|C|D|||ADT^A01|7|P|2.5\rPV1|1|I|W1^2\r"), {
-      type: "ADT^A01",
-    });
-    expect(graph.routers.get("adt")?.route(message)).toEqual(["to-lab", "to-pharmacy"]);
-    const row = { get: (key: string) => (key === "W1" ? {} : undefined) };
-    const [wish] = graph.handlers.get("to-lab")?.handle(message, { reference: () => row } as never) ?? [];
-    expect(Buffer.from(wish!.body).toString()).toBe("MSH|^~\\&|A|B|LAB|D|||ADT^A01|7|P|2.5\rPV1|1|I|W1^2\r");
   });
 
   it("bundles packages that are installed where it stands, and keeps Node's own modules", async () => {

@@ -1,5 +1,5 @@
 import { parseDuration } from "../../config/duration.js";
-import { nearest } from "../../config/nearest.js";
+import { similar } from "../../config/nearest.js";
 import type { Checked, Problem } from "./transport.js";
 
 interface Range {
@@ -27,8 +27,9 @@ export class Fields {
     for (const field of Object.keys(this.values)) {
       if (known.includes(field)) continue;
       // A secret that was written down where only its variable's name belongs is no question of spelling.
-      const meant = known.find((name) => name === `${field}From`) ?? nearest(field, known);
-      this.wrong(`has no field "${field}": did you mean "${meant}"?`);
+      const meant = known.find((name) => name === `${field}From`) ?? similar(field, known);
+      const wayOut = meant === null ? `it takes ${known.join(", ")}.` : `did you mean "${meant}"?`;
+      this.wrong(`has no field "${field}": ${wayOut}`);
     }
   }
 
