@@ -21,7 +21,7 @@ const programs = [
   {
     program: "haproxy",
     package: "haproxy",
-    neededBy: "test/integration: a load balancer between senders and the nodes",
+    neededBy: "test/integration, test/guides: a load balancer before the nodes",
   },
   {
     program: "promtool",
@@ -30,6 +30,16 @@ const programs = [
   },
   { program: "chromium", package: "chromium", neededBy: "test/browser: the dashboard as people see it" },
   { program: "curl", package: "curl", neededBy: "test/examples: an agent in plain curl" },
+  {
+    program: "systemd-analyze",
+    package: "systemd",
+    neededBy: "test/guides: the unit that the guide shows",
+  },
+  {
+    program: "keepalived",
+    package: "keepalived",
+    neededBy: "test/guides: the floating address that the guide shows",
+  },
   { program: "ip", package: "iproute2", neededBy: "test/integration: nodes in network namespaces of their own" },
 ];
 

@@ -8,13 +8,12 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { pickFreePort } from "../../src/store/embedded/port.js";
 import { nextLeader } from "../examples/example-process.js";
-import { installedProject } from "../support/installed-project.js";
-import { startTestServer } from "../support/postgres.js";
+import { blocksOf, Guide, patience } from "../support/guide.js";
+import { rowsOf, startTestServer } from "../support/postgres.js";
 import { administratorEnv, isMissing } from "../support/programs.js";
 import { startReplica } from "../support/replica.js";
-import { guide, rowsOf } from "./guide.js";
 
-const block = guide("database-failover");
+const block = blocksOf("database-failover");
 const files = join(import.meta.dirname, "../../docs/guides/files");
 
 /** Patroni's REST API as far as HAProxy asks it: 200 from the primary, 503 from a replica. */
@@ -47,8 +46,8 @@ async function startProxy(env: Readonly<Record<string, string>>): Promise<AsyncD
   return { host, [Symbol.asyncDispose]: stop };
 }
 
-test.each(["patroni.yml", "patroni-haproxy.cfg"])("the guide prints %s as it is", (file) => {
-  expect(block(`files/${file}`).text).toBe(readFileSync(join(files, file), "utf8"));
+test.each(["files/patroni.yml", "files/patroni-haproxy.cfg"])("the guide prints %s as it is", (file) => {
+  expect(block(file).text).toBe(readFileSync(join(files, "..", file), "utf8"));
 });
 
 test("Patroni's timings leave room for two tries, as it wants them to, and failovers lose nothing", () => {
@@ -66,61 +65,65 @@ describe.skipIf(isMissing("haproxy"))("with HAProxy", () => {
     await expect(check).resolves.toMatchObject({ stdout: expect.stringContaining("valid") });
   });
 
-  test("after a failover that lost an election nobody leads for a TTL, and the epoch jumps above the lost one", async () => {
-    await using primary = await startTestServer();
-    let promoted = false;
-    await using patroniOfPrimary = await startPatroni(() => !promoted);
-    await using patroniOfReplica = await startPatroni(() => promoted);
-    await using replica = await startReplica(primary);
-    await using proxy = await startProxy({
-      PG_1: `127.0.0.1:${primary.port}`,
-      PG_1_PATRONI: `${patroniOfPrimary.port}`,
-      PG_2: `127.0.0.1:${replica.port}`,
-      PG_2_PATRONI: `${patroniOfReplica.port}`,
-    });
-    const url = new URL(primary.url);
-    url.host = proxy.host;
-    await using project = await installedProject({ env: { DATABASE_URL: url.href } });
-    await using first = await project.start(block("billing.mjs"));
-    await nextLeader([first]);
-    await replica.caughtUp();
-    await replica.stop();
+  test(
+    "after a failover that lost an election nobody leads for a TTL, and the epoch jumps above the lost one",
+    async () => {
+      await using primary = await startTestServer();
+      let promoted = false;
+      await using patroniOfPrimary = await startPatroni(() => !promoted);
+      await using patroniOfReplica = await startPatroni(() => promoted);
+      await using replica = await startReplica(primary);
+      await using proxy = await startProxy({
+        PG_1: `127.0.0.1:${primary.port}`,
+        PG_1_PATRONI: `${patroniOfPrimary.port}`,
+        PG_2: `127.0.0.1:${replica.port}`,
+        PG_2_PATRONI: `${patroniOfReplica.port}`,
+      });
+      const url = new URL(primary.url);
+      url.host = proxy.host;
+      await using guide = await Guide.open("database-failover", { DATABASE_URL: url.href });
+      await using first = await guide.start("billing.mjs");
+      await nextLeader([first]);
+      await replica.caughtUp();
+      await replica.stop();
 
-    // The replica misses this election.
-    await first.end("SIGTERM");
-    await using second = await project.start(block("billing.mjs"));
-    expect((await nextLeader([second], 1)).epoch).toBe(2);
-    await primary.crash();
-    await replica.start();
-    await replica.promote();
-    const floor = Math.floor(Date.now() / 1000) * 2 ** 21;
-    promoted = true;
+      // The replica misses this election.
+      await first.end("SIGTERM");
+      await using second = await guide.start("billing.mjs");
+      expect((await nextLeader([second], 1)).epoch).toBe(2);
+      await primary.crash();
+      await replica.start();
+      await replica.promote();
+      const floor = Math.floor(Date.now() / 1000) * 2 ** 21;
+      promoted = true;
 
-    const { epoch } = await nextLeader([second], 2);
-    await second.line(/^lost epoch 2: (database_changed|trust_ran_out|superseded)$/);
-    const history = await rowsOf<{ epoch: string; event: string; reason: string }>(
-      replica.url,
-      block("history.sql").text,
-    );
-    const printed = block("history.txt").text.split("\n").slice(2, -1);
-    expect(history.map(({ event, reason }) => `${event} ${reason}`)).toEqual(
-      printed.map((line) =>
-        line
-          .split("|")
-          .slice(1)
-          .map((cell) => cell.trim())
-          .join(" "),
-      ),
-    );
-    const epochs = history.map((row) => Number(row.epoch));
-    expect(epochs).toEqual([1, epoch - 1, epoch]);
-    expect(epoch).toBeGreaterThan(floor - 60 * 2 ** 21);
-    expect(Number.isSafeInteger(epoch)).toBe(true);
-    const [gap] = await rowsOf<{ seconds: number }>(
-      replica.url,
-      `select extract(epoch from max(at) filter (where event = 'elected') - max(at) filter (where event = 'quarantined'))::float8 as seconds
+      const { epoch } = await nextLeader([second], 2);
+      await second.line(/^lost epoch 2: (database_changed|trust_ran_out|superseded)$/);
+      const history = await rowsOf<{ epoch: string; event: string; reason: string }>(
+        replica.url,
+        block("history.sql").text,
+      );
+      const printed = block("history.txt").text.split("\n").slice(2, -1);
+      expect(history.map(({ event, reason }) => `${event} ${reason}`)).toEqual(
+        printed.map((line) =>
+          line
+            .split("|")
+            .slice(1)
+            .map((cell) => cell.trim())
+            .join(" "),
+        ),
+      );
+      const epochs = history.map((row) => Number(row.epoch));
+      expect(epochs).toEqual([1, epoch - 1, epoch]);
+      expect(epoch).toBeGreaterThan(floor - 60 * 2 ** 21);
+      expect(Number.isSafeInteger(epoch)).toBe(true);
+      const [gap] = await rowsOf<{ seconds: number }>(
+        replica.url,
+        `select extract(epoch from max(at) filter (where event = 'elected') - max(at) filter (where event = 'quarantined'))::float8 as seconds
        from holdfast.history where role = 'billing'`,
-    );
-    expect(gap?.seconds).toBeGreaterThanOrEqual(5);
-  }, 300_000);
+      );
+      expect(gap?.seconds).toBeGreaterThanOrEqual(5);
+    },
+    patience.timeout,
+  );
 });

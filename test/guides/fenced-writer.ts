@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../examples/example-process.js";
+import { blocksOf, runSql } from "../support/guide.js";
 import type { InstalledProject } from "../support/installed-project.js";
-import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
+import { createTestDatabase, rowsOf, type TestDatabase, withClient } from "../support/postgres.js";
 import type { Exit } from "../support/serve-process.js";
 import type { Snippet } from "../support/snippets.js";
 import { ensureRole, takeOver } from "../support/takeover.js";
-import { guide, rowsOf, runSql } from "./guide.js";
 
-const block = guide("fencing");
+const block = blocksOf("fencing");
 const lock = 4711;
 
 /** How a library is opened, writes an invoice in the transaction of the guide's `fenced`, and waits there for a lock. */

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { installedProject } from "../support/installed-project.js";
+import { Guide } from "../support/guide.js";
 import { amountsIn, billingDatabase, secondRefused, writeTwice } from "./fenced-writer.js";
 import { linkPrisma } from "./prisma-client.js";
 
 test("Prisma: what a leader wrote that was deposed before its COMMIT is refused with HF001", async () => {
   await using database = await billingDatabase(1);
-  await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-  await linkPrisma(project.directory);
-  const twice = await writeTwice(project, database, {
+  await using guide = await Guide.open("fencing", { DATABASE_URL: database.url });
+  await linkPrisma(guide.project.directory);
+  const twice = await writeTwice(guide.project, database, {
     name: "Prisma",
     file: "fenced-prisma.mjs",
     imports: ['import { PrismaPg } from "@prisma/adapter-pg";', 'import client from "./client/index.js";'],

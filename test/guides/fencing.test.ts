@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../examples/example-process.js";
-import { installedProject } from "../support/installed-project.js";
-import { createTestDatabase, withClient } from "../support/postgres.js";
+import { blocksOf, Guide, patience, runSql } from "../support/guide.js";
+import { createTestDatabase, rowsOf, withClient } from "../support/postgres.js";
 import { takeOver } from "../support/takeover.js";
 import { amountsIn, billingDatabase, type Library, secondRefused, someoneWaits, writeTwice } from "./fenced-writer.js";
-import { guide, rowsOf, runSql } from "./guide.js";
 
-const block = guide("fencing");
+const block = blocksOf("fencing");
 
 const libraries: readonly Library[] = [
   {
@@ -43,23 +42,41 @@ const libraries: readonly Library[] = [
   },
 ];
 
-describe("inside the transactions of other libraries", { timeout: 300_000 }, () => {
+describe("inside the transactions of other libraries", patience, () => {
   test.each(libraries)(
     "$name: what a leader wrote that was deposed before its COMMIT is refused with HF001",
     async (library) => {
       await using database = await billingDatabase(1);
       const also = ["kysely", "drizzle-orm", "knex"];
-      await using project = await installedProject({ also, env: { DATABASE_URL: database.url } });
-      expect(await writeTwice(project, database, library)).toEqual(secondRefused);
+      await using guide = await Guide.open("fencing", { DATABASE_URL: database.url }, { also });
+      expect(await writeTwice(guide.project, database, library)).toEqual(secondRefused);
       expect(await amountsIn(database)).toEqual([1]);
     },
   );
+
+  test("a leader writes through the function as the guide shows it", async () => {
+    await using database = await createTestDatabase();
+    await runSql(database.url, block("invoices.sql"));
+    await using guide = await Guide.open("fencing", { DATABASE_URL: database.url }, { also: ["kysely"] });
+    await guide.writeShown("fenced-kysely.mjs");
+    const text = `
+      import { createNode } from "holdfast";
+      import { Kysely, PostgresDialect } from "kysely";
+      import pg from "pg";
+      import { fenced } from "./fenced-kysely.mjs";
+      const url = process.env.DATABASE_URL;
+      const db = new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) }) });
+      const node = await createNode({ store: { url }, cluster: { enabled: true } });
+      ${block("use-fenced").text}`;
+    await using leader = await guide.project.start({ name: "leader.mjs", language: "js", text, line: 0 });
+    await expect.poll(() => amountsIn(database), { timeout: 60_000, message: leader.lines.join("\n") }).toEqual([100]);
+  });
 
   test("Drizzle and Knex write through Holdfast's own transaction, and are refused with it", async () => {
     await using database = await createTestDatabase();
     await runSql(database.url, block("invoices.sql"));
     const also = ["drizzle-orm", "knex"];
-    await using project = await installedProject({ also, env: { DATABASE_URL: database.url } });
+    await using guide = await Guide.open("fencing", { DATABASE_URL: database.url }, { also });
     const text = `
       import { drizzle } from "drizzle-orm/node-postgres";
       import { integer, pgTable } from "drizzle-orm/pg-core";
@@ -84,7 +101,7 @@ describe("inside the transactions of other libraries", { timeout: 300_000 }, () 
       });`;
     await withClient(database.url, async (holder) => {
       await holder.query("select pg_advisory_lock(4711)");
-      await using writer = await project.start({ name: "through.mjs", language: "js", text, line: 0 });
+      await using writer = await guide.project.start({ name: "through.mjs", language: "js", text, line: 0 });
       await writer.line(/^committed$/);
       await someoneWaits(database.url);
       await takeOver(holder, "billing");
@@ -95,35 +112,39 @@ describe("inside the transactions of other libraries", { timeout: 300_000 }, () 
   });
 });
 
-test("the leader of the guide is refused in the midst of its transaction, and nothing of that is written", async () => {
-  await using database = await createTestDatabase();
-  await runSql(database.url, block("invoices.sql"));
-  await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-  await using leader = await project.start(block("billing.mjs"));
-  const inserted = () => leader.lines.filter((line) => line === "inserted").length;
-  await leader.line(/^committed$/);
-  await withClient(database.url, async (client) => {
-    await eventually(
-      async () => {
-        const before = inserted();
-        await expect.poll(inserted).toBeGreaterThan(before);
-        leader.signal("SIGSTOP");
-        const { rowCount } = await client.query(
-          "select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
-        );
-        if (rowCount === 1) return true;
-        leader.signal("SIGCONT");
-        return undefined;
-      },
-      () => "the leader was never stopped inside a transaction",
-    );
-    await takeOver(client, "billing");
-    const before = await amountsIn(database);
-    leader.signal("SIGCONT");
-    await leader.line(/^refused: STALE_EPOCH$/);
-    expect(await amountsIn(database)).toEqual(before);
-  });
-}, 300_000);
+test(
+  "the leader of the guide is refused in the midst of its transaction, and nothing of that is written",
+  async () => {
+    await using database = await createTestDatabase();
+    await runSql(database.url, block("invoices.sql"));
+    await using guide = await Guide.open("fencing", { DATABASE_URL: database.url });
+    await using leader = await guide.start("billing.mjs");
+    const inserted = () => leader.lines.filter((line) => line === "inserted").length;
+    await leader.line(/^committed$/);
+    await withClient(database.url, async (client) => {
+      await eventually(
+        async () => {
+          const before = inserted();
+          await expect.poll(inserted).toBeGreaterThan(before);
+          leader.signal("SIGSTOP");
+          const { rowCount } = await client.query(
+            "select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
+          );
+          if (rowCount === 1) return true;
+          leader.signal("SIGCONT");
+          return undefined;
+        },
+        () => "the leader was never stopped inside a transaction",
+      );
+      await takeOver(client, "billing");
+      const before = await amountsIn(database);
+      leader.signal("SIGCONT");
+      await leader.line(/^refused: STALE_EPOCH$/);
+      expect(await amountsIn(database)).toEqual(before);
+    });
+  },
+  patience.timeout,
+);
 
 test("plain SQL commits under the epoch that leads, and is refused with HF001 under an older one", async () => {
   await using database = await billingDatabase(7);

@@ -1,11 +1,9 @@
 import { describe, test } from "vitest";
 import { eventually } from "../examples/example-process.js";
-import { installedProject } from "../support/installed-project.js";
-import { createTestDatabase } from "../support/postgres.js";
+import { Guide, patience } from "../support/guide.js";
+import { createTestDatabase, rowsOf } from "../support/postgres.js";
 import type { StartedProgram } from "../support/started-program.js";
-import { guide, rowsOf } from "./guide.js";
 
-const block = guide("from-advisory-locks");
 const acting = /^acting/;
 const acts = ({ lines }: StartedProgram): boolean => lines.some((line) => acting.test(line));
 
@@ -32,13 +30,13 @@ async function triesAgain(url: string, program: StartedProgram): Promise<void> {
   );
 }
 
-describe.concurrent("move from advisory locks", { timeout: 300_000 }, () => {
+describe.concurrent("move from advisory locks", patience, () => {
   test("the old way lets two act, once the session of the first has been ended", async ({ expect }) => {
     await using database = await createTestDatabase();
-    await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-    await using first = await project.start(block("before.mjs"));
+    await using guide = await Guide.open("from-advisory-locks", { DATABASE_URL: database.url });
+    await using first = await guide.start("before.mjs");
     await first.line(acting);
-    await using second = await project.start(block("before.mjs"));
+    await using second = await guide.start("before.mjs");
     await triesAgain(database.url, second);
     expect(acts(second)).toBe(false);
     await rowsOf(
@@ -55,22 +53,22 @@ describe.concurrent("move from advisory locks", { timeout: 300_000 }, () => {
     expect,
   }) => {
     await using database = await createTestDatabase();
-    await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-    await using old = await project.start(block("before.mjs"));
+    await using guide = await Guide.open("from-advisory-locks", { DATABASE_URL: database.url });
+    await using old = await guide.start("before.mjs");
     await old.line(acting);
-    await using during = await project.start(block("during.mjs"));
+    await using during = await guide.start("during.mjs");
     await triesAgain(database.url, during);
     expect(await rowsOf(database.url, "select role from holdfast.leaders")).toEqual([{ role: "billing" }]);
     expect(acts(during)).toBe(false);
     await old.end("SIGKILL");
     await during.line(/^acting under epoch 1$/);
 
-    await using late = await project.start(block("before.mjs"));
+    await using late = await guide.start("before.mjs");
     await triesAgain(database.url, late);
     expect(acts(late)).toBe(false);
     await late.end("SIGKILL");
 
-    await using after = await project.start(block("after.mjs"));
+    await using after = await guide.start("after.mjs");
     expect(await during.end("SIGTERM")).toEqual({ code: 0, signal: null });
     await after.line(/^acting under epoch [23]$/);
     expect(await after.end("SIGTERM")).toEqual({ code: 0, signal: null });
@@ -80,8 +78,8 @@ describe.concurrent("move from advisory locks", { timeout: 300_000 }, () => {
     expect,
   }) => {
     await using database = await createTestDatabase();
-    await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-    await using during = await project.start(block("during.mjs"));
+    await using guide = await Guide.open("from-advisory-locks", { DATABASE_URL: database.url });
+    await using during = await guide.start("during.mjs");
     await during.line(/^acting under epoch 1$/);
     await rowsOf(
       database.url,

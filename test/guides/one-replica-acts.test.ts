@@ -1,27 +1,26 @@
 import { describe, test } from "vitest";
 import { eventually, heirWaits, nextLeader } from "../examples/example-process.js";
-import { installedProject } from "../support/installed-project.js";
-import { createTestDatabase } from "../support/postgres.js";
+import { blocksOf, Guide, patience } from "../support/guide.js";
+import { createTestDatabase, rowsOf } from "../support/postgres.js";
 import type { StartedProgram } from "../support/started-program.js";
-import { guide, rowsOf } from "./guide.js";
 
-const block = guide("one-replica-acts");
+const block = blocksOf("one-replica-acts");
 
 /** The epochs of the lines that a program printed like this. */
 function epochsOf(program: StartedProgram, pattern: RegExp): readonly number[] {
   return program.lines.flatMap((line) => line.match(pattern)?.slice(1, 2).map(Number) ?? []);
 }
 
-describe.concurrent("make one replica act", { timeout: 300_000 }, () => {
+describe.concurrent("make one replica act", patience, () => {
   test("of three senders one works; another goes on when it is killed, and the last when that one is told to stop", async ({
     expect,
   }) => {
     await using database = await createTestDatabase();
-    await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-    const sender = block("sender.mjs");
-    await using first = await project.start(sender);
-    await using second = await project.start(sender);
-    await using third = await project.start(sender);
+    await using guide = await Guide.open("one-replica-acts", { DATABASE_URL: database.url });
+    const sender = "sender.mjs";
+    await using first = await guide.start(sender);
+    await using second = await guide.start(sender);
+    await using third = await guide.start(sender);
     const all = [first, second, third];
 
     const killed = await nextLeader(all);
@@ -54,12 +53,12 @@ describe.concurrent("make one replica act", { timeout: 300_000 }, () => {
 
   test("a cron of three replicas makes one job of each tick, also over a kill of its leader", async ({ expect }) => {
     await using database = await createTestDatabase();
-    await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-    const report = block("report.mjs");
+    await using guide = await Guide.open("one-replica-acts", { DATABASE_URL: database.url });
+    const report = "report.mjs";
     const programs = new Map<number, StartedProgram>();
-    await using first = await project.start(report);
-    await using second = await project.start(report);
-    await using third = await project.start(report);
+    await using first = await guide.start(report);
+    await using second = await guide.start(report);
+    await using third = await guide.start(report);
     for (const program of [first, second, third]) programs.set(program.pid, program);
     const printed = () =>
       [...programs.values()].flatMap(({ lines }) => lines.filter((line) => line === "a report of 3 pages"));
@@ -87,15 +86,34 @@ describe.concurrent("make one replica act", { timeout: 300_000 }, () => {
     expect(printed().length).toBeLessThanOrEqual(ticks.reduce((sum, { leases }) => sum + leases, 0));
   });
 
+  test("a replica sees who leads, as the guide says", async ({ expect }) => {
+    await using database = await createTestDatabase();
+    await using guide = await Guide.open("one-replica-acts", { DATABASE_URL: database.url });
+    const seen = `
+      const told = poller.leader();
+      poller.on("elected", ({ epoch, reason }) => console.log("elected", epoch, reason, Object.keys(poller.leader()).join(", ")));
+      console.log("before", told);`;
+    const text = [block("poller.mjs").text, block("see").text, seen].join("\n");
+    await using program = await guide.project.start({ ...block("poller.mjs"), text });
+    await program.line(/^before null$/);
+    const [, keys] = await program.line(/^elected 1n? first (.*)$/);
+    expect(block("see").text).toContain(`{ ${keys} }`);
+  });
+
   test("a poller that was frozen until another took over polls no more when it wakes", async ({ expect }) => {
     await using database = await createTestDatabase();
-    await using project = await installedProject({ env: { DATABASE_URL: database.url } });
-    const poller = block("poller.mjs");
-    await using first = await project.start(poller);
+    await using guide = await Guide.open("one-replica-acts", { DATABASE_URL: database.url });
+    const poller = {
+      ...block("poller.mjs"),
+      text: [block("poller.mjs"), block("see")].map(({ text }) => text).join("\n"),
+    };
+    await using first = await guide.project.start(poller);
     const polling = /^polling under epoch (\d+)$/;
     const [, epoch = ""] = await first.line(polling);
-    await using second = await project.start(poller);
+    await using second = await guide.project.start(poller);
     await heirWaits(database.url);
+    const leaders = await rowsOf<{ role: string; epoch: string }>(database.url, block("leaders.sql").text);
+    expect(leaders).toEqual([expect.objectContaining({ role: "poller", epoch })]);
     first.signal("SIGSTOP");
     const [, next = ""] = await second.line(polling);
     expect(Number(next)).toBeGreaterThan(Number(epoch));

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { heirWaits, nextLeader } from "../examples/example-process.js";
-import { installedProject } from "../support/installed-project.js";
+import { blocksOf, Guide, patience } from "../support/guide.js";
 import { type PoolerAddresses, startPgBouncer } from "../support/pgbouncer.js";
-import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
+import { createTestDatabase, rowsOf, type TestDatabase, withClient } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
-import { guide, rowsOf } from "./guide.js";
 
-const block = guide("pgbouncer");
+const block = blocksOf("pgbouncer");
 
 /** The guide's file, with the addresses of this test in place of its own. */
 function printedFor(name: string): (addresses: PoolerAddresses) => string {
@@ -34,15 +33,15 @@ const reasonsIn = async ({ url }: TestDatabase): Promise<readonly string[]> => {
   return (await rowsOf<{ reason: string }>(url, sql)).map(({ reason }) => reason);
 };
 
-describe.skipIf(isMissing("pgbouncer"))("behind the PgBouncer of the guide", { timeout: 300_000 }, () => {
+describe.skipIf(isMissing("pgbouncer"))("behind the PgBouncer of the guide", patience, () => {
   test("with election_url fenced writes go through the pooler, and a crash is told by evidence", async () => {
     await using database = await invoicesDatabase();
     await using pooler = await startPgBouncer(database.url, undefined, printedFor(database.name));
     const through = pooler.through(database.url);
-    await using project = await installedProject({ env: { DATABASE_URL: through, ELECTION_URL: database.url } });
-    await using first = await project.start(block("node.mjs"));
+    await using guide = await Guide.open("pgbouncer", { DATABASE_URL: through, ELECTION_URL: database.url });
+    await using first = await guide.start("node.mjs");
     await first.line(/^committed$/);
-    await using second = await project.start(block("node.mjs"));
+    await using second = await guide.start("node.mjs");
     await heirWaits(database.url);
     const { epoch } = await nextLeader([first]);
     await first.end("SIGKILL");
@@ -53,19 +52,19 @@ describe.skipIf(isMissing("pgbouncer"))("behind the PgBouncer of the guide", { t
 
     const settings = { HOLDFAST_STORE_URL: through, HOLDFAST_CLUSTER_ENABLED: "true" };
     const both = { ...settings, HOLDFAST_STORE_ELECTION_URL: database.url };
-    expect((await project.run(block("doctor"), { env: both })).stdout).toMatch(/^ok +pooler/m);
-    expect((await project.run(block("doctor"), { env: settings })).stdout).toMatch(/^warning +pooler/m);
+    expect((await guide.project.run(block("doctor"), { env: both })).stdout).toMatch(/^ok +pooler/m);
+    expect((await guide.project.run(block("doctor"), { env: settings })).stdout).toMatch(/^warning +pooler/m);
   });
 
   test("through the pooler alone a crash waits for the lease, which the log says; evidence by name is refused", async () => {
     await using database = await invoicesDatabase();
     await using pooler = await startPgBouncer(database.url, undefined, printedFor(database.name));
-    await using project = await installedProject({ env: { DATABASE_URL: pooler.through(database.url) } });
-    await using first = await project.start(block("node.mjs"));
+    await using guide = await Guide.open("pgbouncer", { DATABASE_URL: pooler.through(database.url) });
+    await using first = await guide.start("node.mjs");
     await first.line(/a pooler stands before the database/);
     await first.line(/^committed$/);
     const { epoch } = await nextLeader([first]);
-    await using second = await project.start(block("node.mjs"));
+    await using second = await guide.start("node.mjs");
     await second.line(/a pooler stands before the database/);
     await first.end("SIGKILL");
     await nextLeader([second], epoch);
@@ -75,7 +74,7 @@ describe.skipIf(isMissing("pgbouncer"))("behind the PgBouncer of the guide", { t
       "cluster: { enabled: true }",
       'cluster: { enabled: true, leaderElection: { takeover: "evidence" } }',
     );
-    const { code, stderr } = await project.run({ ...block("node.mjs"), name: "insisting.mjs", text: insisting });
+    const { code, stderr } = await guide.project.run({ ...block("node.mjs"), name: "insisting.mjs", text: insisting });
     expect(code).toBe(1);
     expect(stderr).toContain("POOLER_DETECTED");
   });

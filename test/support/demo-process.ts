@@ -203,7 +203,7 @@ async function isListening(port: number): Promise<boolean> {
 }
 
 /** The first of so many ports in a row that are free now, below those that the kernel gives to clients. */
-async function pickFreePorts(count: number): Promise<number> {
+export async function pickFreePorts(count: number): Promise<number> {
   for (;;) {
     const first = 10_000 + Math.floor(Math.random() * 10_000);
     const free = await Promise.all(Array.from({ length: count }, (_, index) => canListen(first + index)));

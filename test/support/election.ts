@@ -94,9 +94,14 @@ export function crashReason(): "evidence" | "expired" {
 
 /**
  * Waits until some node waits for the leader's lock as its heir, and says which. `fresh`: until it has looked at the row
- * again, which it does once a slice; what it saw of sessions that the leader has replaced since is no evidence.
+ * again, which it does once a slice; what it saw of sessions that the leader has replaced since is no evidence. `schema`: where
+ * the nodes keep their tables.
  */
-export async function heirOf(url: string, role = "scheduler", { fresh = false } = {}): Promise<string> {
+export async function heirOf(
+  url: string,
+  role = "scheduler",
+  { fresh = false, schema = "holdfast" } = {},
+): Promise<string> {
   // Before PostgreSQL 15 an heir waits for nothing, and is known by the lock that makes it heir.
   const waits = givesEvidence();
   const key = waits ? "lock_key" : "heir_key";
@@ -107,7 +112,7 @@ export async function heirOf(url: string, role = "scheduler", { fresh = false } 
     return await waitUntil(async () => {
       const { rows } = await client.query<{ name: string }>(
         `SELECT regexp_replace(a.application_name, '^.* ', '') AS name
-         FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN holdfast.leases r
+         FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN ${schema}.leases r
            ON l.classid = ((r.${key} >> 32) & 4294967295)::oid AND l.objid = (r.${key} & 4294967295)::oid
          WHERE l.locktype = 'advisory' AND l.granted = ${!waits} AND a.datname = current_database() AND r.role = $1
            AND a.query_start > $2::timestamptz`,

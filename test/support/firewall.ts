@@ -15,8 +15,6 @@ export interface Firewall extends Disposable {
   resetAtServer(): void;
 }
 
-export const mayFilter = process.getuid?.() === 0;
-
 export function startFirewall(serverUrl: string): Firewall {
   const { hostname, port } = new URL(serverUrl);
   const address = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(2, 255)}`;

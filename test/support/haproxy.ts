@@ -7,8 +7,8 @@ import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import type { Address } from "./engine-feed.js";
 import { administratorEnv } from "./programs.js";
 
-/** The file that the guide shows, as it is. */
-const guide = fileURLToPath(new URL("../../docs/guides/haproxy.cfg", import.meta.url));
+/** The file that the guide to the engine shows, as it is. */
+const ofInbounds = fileURLToPath(new URL("../../docs/guides/haproxy.cfg", import.meta.url));
 
 /** How long it may take to notice that one node listens no more, and that another does. */
 export const noticedWithinMs = 250 + 100 + 250;
@@ -17,11 +17,11 @@ export interface HaProxy extends AsyncDisposable {
   readonly address: Address;
 }
 
-/** HAProxy before the two nodes of one inbound, with the guide's configuration. */
-export async function startHaProxy(nodes: readonly Address[]): Promise<HaProxy> {
+/** HAProxy before two nodes, with a guide's configuration: that for one inbound unless another is named. */
+export async function startHaProxy(nodes: readonly Address[], file = ofInbounds): Promise<HaProxy> {
   const address = { host: "127.0.0.1", port: await pickFreePort() };
   const [first, second] = nodes.map(({ host, port }) => `${host}:${port}`);
-  const child = spawn("haproxy", ["-q", "-db", "-f", guide], {
+  const child = spawn("haproxy", ["-q", "-db", "-f", file], {
     env: {
       ...administratorEnv,
       HOLDFAST_BIND: `${address.host}:${address.port}`,

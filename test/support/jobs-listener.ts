@@ -92,6 +92,8 @@ export class JobsListener implements AsyncDisposable {
   }
 
   private hear({ event: kind, id: cursor, data }: ServerEvent): void {
+    // A greeting before a reset: where it stands it is told by that.
+    if (cursor === "") return;
     const id = Number(/\d+$/.exec(cursor)?.[0]);
     const generation = cursor.slice(0, -String(id).length - 1);
     this.from ??= id;

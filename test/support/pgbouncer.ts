@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { withClient } from "./postgres.js";
-import { administratorEnv } from "./programs.js";
+import { administratorEnv, isRoot } from "./programs.js";
 
 export interface PgBouncer extends AsyncDisposable {
   /** The same database by way of the pooler. */
@@ -90,7 +90,7 @@ function tlsLines({ tls }: PoolerPlace): readonly string[] {
 
 function spawnPooler(place: PoolerPlace, config: string): { child: ChildProcess; exited: Promise<unknown> } {
   // It refuses to run as root.
-  const asNobody = process.getuid?.() === 0 ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+  const asNobody = isRoot ? ["--reuid=65534", "--regid=65534", "--clear-groups"] : [];
   const ending = ["setpriv", ...asNobody, "--pdeathsig", "KILL", "--"];
   const [program = "", ...args] = place.enter([...ending, "pgbouncer", "-q", config]);
   const child = spawn(program, args, { env: administratorEnv, stdio: ["ignore", "ignore", "inherit"] });

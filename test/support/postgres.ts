@@ -44,6 +44,15 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
+/** The rows of a statement, in a session of its own. */
+export async function rowsOf<Row extends object>(
+  url: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> {
+  return await withClient(url, async (client) => (await client.query<Row>(sql, [...values])).rows);
+}
+
 /** A server of the test's own, which it may stop, restart and crash. Its URL stays the same over restarts. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string;

@@ -7,6 +7,9 @@ export function isMissing(program: string): boolean {
   return missing.includes(program);
 }
 
+/** Whether network namespaces and firewalls can be made here, and processes of other users. */
+export const isRoot = process.getuid?.() === 0;
+
 /** The environment for such a program: those for administrators lie where an ordinary PATH does not lead. */
 export const administratorEnv = {
   ...process.env,

@@ -40,6 +40,13 @@ export const quickCluster = {
   "cluster.node_timeout_seconds": 1.5,
 } as const satisfies ServeSettings;
 
+/** Settings for tests that wait for no lease to run out: it is so long that nobody loses a role by the way on a busy machine. */
+export const patientCluster = {
+  "cluster.leader_fence_timeout_seconds": 10,
+  "cluster.leader_lease_ttl_seconds": 15,
+  "cluster.node_timeout_seconds": 15,
+} as const satisfies ServeSettings;
+
 /** This process's environment without Holdfast's part of it, and with the settings. */
 export function serveEnvironment(settings: ServeSettings, env: Readonly<Record<string, string>> = {}) {
   const ours = Object.entries(settings).map(([path, value]) => [environmentName(path), String(value)]);
