@@ -10,9 +10,15 @@ import { rest, untilAborted } from "./pace.js";
 type Pressed = Pick<Scene, "places" | "token" | "log" | "random">;
 
 const floodClients = 30;
+/** What a node says to the senseless ones. Who alone may say the second, the leader of the jobs, can be away for as long as a flood. */
+const refusals = ["UNAUTHORIZED", "INVALID_REQUEST", "NOT_FOUND"];
+const patienceMs = 20_000;
 const dripMs = 200;
 
-/** Far more requests than anybody needs, many of them senseless, to every node, until the signal ends. */
+/**
+ * Far more requests than anybody needs, many of them senseless, to every node, until the signal ends: and then for as long as it
+ * takes, within reason, that each kind of nonsense was refused as such.
+ */
 export async function flood({ places, token, log, random }: Pressed, signal: AbortSignal): Promise<void> {
   const codes = new Set<string>();
   const requests: readonly ((url: string) => ReturnType<typeof ask>)[] = [
@@ -23,8 +29,12 @@ export async function flood({ places, token, log, random }: Pressed, signal: Abo
     (url) => ask(`${url}/v1/jobs?limit=5`, { token }),
     (url) => ask(`${url}/nothing/is/here`, { token }),
   ];
+  let givenUpAt = Number.POSITIVE_INFINITY;
+  signal.addEventListener("abort", () => (givenUpAt = monotonicMs() + patienceMs), { once: true });
+  const isOver = (): boolean =>
+    signal.aborted && (refusals.every((code) => codes.has(code)) || monotonicMs() > givenUpAt);
   const client = async (index: number): Promise<void> => {
-    for (let turn = index; !signal.aborted; turn += 1) {
+    for (let turn = index; !isOver(); turn += 1) {
       const { url } = places[Math.floor(random.unit() * places.length)] ?? { url: "" };
       const { code } = (await requests[turn % requests.length]?.(url)) ?? {};
       if (code !== undefined) codes.add(code);
