@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { EngineCluster } from "../support/engine-cluster.js";
 import { accountOf, flawsOf, latenessOf, longestLatenessMs, times, torture } from "../support/engine-torture.js";
-import { mayFilter } from "../support/firewall.js";
 import { createTestDatabase } from "../support/postgres.js";
-import { isMissing } from "../support/programs.js";
+import { isMissing, isRoot } from "../support/programs.js";
 
 test("when one primary after another is killed under load, nothing acknowledged is lost or inverted, and the next delivers within a second", async ({
   annotate,
@@ -29,7 +28,7 @@ test("when a primary is frozen under load and thawed after the takeover, it writ
   expect(latenessOf(ran), accountOf(ran)).toBeLessThan(longestLatenessMs);
 }, 600_000);
 
-test.skipIf(isMissing("nft") || !mayFilter)(
+test.skipIf(isMissing("nft") || !isRoot)(
   "when a primary is cut off from its database, or from everything, the other one goes on alone",
   async ({ annotate }) => {
     await using database = await createTestDatabase();

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { clusterNode, heirOf, historyOf, leaseOf, overlapsOf } from "../support/election.js";
-import { mayFilter, startFirewall } from "../support/firewall.js";
+import { startFirewall } from "../support/firewall.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 import { givesEvidence } from "../support/postgres-version.js";
-import { isMissing } from "../support/programs.js";
+import { isMissing, isRoot } from "../support/programs.js";
 
 /** A notice makes the server speak to the witness session, which otherwise only listens; its next beat is answered anyway. */
 async function speakToWitnesses(url: string): Promise<void> {
@@ -46,7 +46,7 @@ async function cutOff(evidenceGrace: string) {
   };
 }
 
-test.skipIf(isMissing("nft") || !mayFilter || !givesEvidence())(
+test.skipIf(isMissing("nft") || !isRoot || !givesEvidence())(
   "the stated limit: connections reset at the server alone look like a crash, and without a grace two gates are open",
   async () => {
     await using cluster = await cutOff("0ms");
@@ -56,7 +56,7 @@ test.skipIf(isMissing("nft") || !mayFilter || !givesEvidence())(
   },
 );
 
-test.skipIf(isMissing("nft") || !mayFilter || !givesEvidence())(
+test.skipIf(isMissing("nft") || !isRoot || !givesEvidence())(
   "with an evidence_grace the gate of a leader that was reset at the server is shut before its heir's opens",
   async () => {
     await using cluster = await cutOff("500ms");

@@ -9,13 +9,12 @@ import { readPidFile } from "../../src/store/embedded/pid-file.js";
 import { namespaceCommand } from "../../src/store/embedded/run-as.js";
 import type { StopMode } from "../../src/store/embedded/shutdown.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { administratorEnv } from "../support/programs.js";
+import { administratorEnv, isRoot } from "../support/programs.js";
 import { certificate } from "./certificate.js";
 import type { Host } from "./network.js";
 
 const deadlineMs = 60_000;
 const sizeMegabytes = 1536;
-const isRoot = process.getuid?.() === 0;
 const signals: Readonly<Record<StopMode, NodeJS.Signals>> = { smart: "SIGTERM", fast: "SIGINT", immediate: "SIGQUIT" };
 
 const defaults: Settings = {

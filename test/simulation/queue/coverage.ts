@@ -26,6 +26,7 @@ const groups = {
     "failed end",
     "drain overrun",
     "run again in the same term",
+    "shut out by a gate that is open by then",
   ],
   intake: ["acknowledged", "duplicate key", "unknown append that was there", "unknown append that was not there"],
   recovery: ["reclaimed by recover", "given back by recover", "reclaimed by sweep", "quarantine"],

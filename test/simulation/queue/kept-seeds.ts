@@ -17,9 +17,9 @@ export const keptSeeds: readonly KeptSeed[] = [
   { seed: 5, found: "the intake and a settlement gave the same place to two messages" },
   { seed: 32, found: "a settlement of unknown outcome freed its lanes before they were read again" },
   { seed: 225, found: "what was told that the term is over was taken in nevertheless" },
-  { seed: 107, found: "an append of unknown outcome was told as refused when the next try was" },
+  { seed: 602, found: "an append of unknown outcome was told as refused when the next try was" },
   {
-    seed: 144,
+    seed: 52,
     theme: "gates",
     found: "what was finished after a lost settlement was committed without what was produced before it",
   },

@@ -1,4 +1,4 @@
-import { NotLeaderError } from "../../../src/errors.js";
+import { ledUntilStopped } from "../../../src/election/led-until-stopped.js";
 import type { Random } from "../random.js";
 import type { Trace } from "../trace.js";
 import type { Coverage } from "./coverage.js";
@@ -135,25 +135,22 @@ export class Leadership {
     this.past.push(node);
   }
 
-  /** As src/election/role.ts does it: a function that ended because of a shut gate is run again when it has opened. */
+  /** By the product's own rule: a function that ended because of a shut gate is run again when it has opened. */
   private async runUntilStopped(term: SimTerm): Promise<void> {
     const { signal } = term.controller;
     const lead = this.leads.get(term.process);
-    while (lead !== undefined && !signal.aborted) {
-      try {
-        await lead({ fence: term.fence, signal, require: term.require });
-        return;
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!(error instanceof NotLeaderError) || term.mayAct) {
-          this.observer.failed(term, error);
-          return;
-        }
+    if (lead === undefined) return;
+    await ledUntilStopped(() => lead({ fence: term.fence, signal, require: term.require }), {
+      signal,
+      gate: term,
+      gateOpened: async () => {
         this.trace.note(this.time.now, term.process.node, "shut out", null);
-      }
-      await term.gateOpened();
-      if (!signal.aborted) this.coverage.count("term", "run again in the same term");
-    }
+        if (term.isLeader) this.coverage.count("term", "shut out by a gate that is open by then");
+        await term.gateOpened();
+        if (!signal.aborted) this.coverage.count("term", "run again in the same term");
+      },
+      failed: (error) => this.observer.failed(term, error),
+    });
   }
 
   private ended(term: SimTerm): void {

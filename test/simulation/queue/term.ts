@@ -17,6 +17,7 @@ export class SimTerm {
   /** The function that leads has returned, and nothing of it may be at work. */
   hasEnded = false;
   private readonly opened: (() => void)[] = [];
+  private readonly whileShut = new WeakSet<NotLeaderError>();
 
   constructor(epoch: bigint, process: SimProcess) {
     this.epoch = epoch;
@@ -35,8 +36,21 @@ export class SimTerm {
   }
 
   readonly require = (): void => {
-    if (!this.mayAct) throw new NotLeaderError(`Epoch ${this.epoch} does not lead.`);
+    if (this.mayAct) return;
+    const refusal = new NotLeaderError(`Epoch ${this.epoch} does not lead.`);
+    this.whileShut.add(refusal);
+    throw refusal;
   };
+
+  /** As a gate does: each refusal counts once. */
+  excuses(refusal: NotLeaderError): boolean {
+    return this.whileShut.delete(refusal);
+  }
+
+  /** New work begins only while the term goes on. */
+  get isLeader(): boolean {
+    return this.mayAct && !this.controller.signal.aborted;
+  }
 
   open(): void {
     this.isShut = false;

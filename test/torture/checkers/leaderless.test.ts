@@ -42,6 +42,16 @@ describe("a role", () => {
     expect(found(open(100), ...fault("flood", 200, 5_000), open(5_001, next))).toContain("without a reason");
   });
 
+  it("is not excused by one fault after another, each of which costs a lease at the most", () => {
+    const faults = (count: number) =>
+      Array.from({ length: count }, (_, index) => {
+        const at = 200 + index * 2_500;
+        return fault("terminate_listener", at, at + 10, { on: "c-1", number: index + 1 });
+      }).flat();
+    expect(found(open(100), ...faults(2), open(5_200, next))).toBe("");
+    expect(found(open(100), ...faults(10), open(25_000, next))).toContain("in parts, with 10 faults; 23000 ms are");
+  });
+
   it("may be left alone when all are told to stop", () => {
     const stop: AnyTold = { kind: "process", what: "ended", at: 1_000 };
     expect(found(open(100), ...fault("kill", 150, 160), open(900, next), stop, { kind: "rejection", at: 9_000 })).toBe(

@@ -86,7 +86,21 @@ describe("what comes again", () => {
   });
 
   it("does not come again by a leader that knows it to be settled", () => {
-    expect(found(came(1), came(1))).toContain("came again by the same leader, and had not failed");
+    const again = "came again by the same leader, and had not failed";
+    expect(found(came(1), came(1))).toContain(again);
+    expect(found(came(1), { kind: "lost_track" }, came(1), came(2), came(2))).toContain(`l 2 (position 2, epoch 1`);
+    expect(found(came(1), { kind: "lost_track" }, came(1), came(1))).toContain(again);
+    expect(found({ kind: "lost_track" }, came(1), came(1))).toContain(again);
+    expect(found(came(1, { epoch: "2" }), { kind: "lost_track" }, came(1, { epoch: "2" }))).toContain(again);
+    const twice = [came(1, { at: 5_000 }), came(1, { at: 5_500 })];
+    const shut = (on: string, at: number) => fault("terminate_lock_session", at, at + 100, { on });
+    for (const on of ["a-1", "db"]) expect(found(...shut(on, 4_900), ...twice)).toBe("");
+    for (const elsewhere of [shut("b-1", 4_900), shut("clients", 4_900), shut("a-1", 1_000), shut("a-1", 6_000)])
+      expect(found(...elsewhere, ...twice)).toContain(again);
+  });
+
+  it("has failed under this leader, though it had not under the last", () => {
+    expect(found(came(1), came(1, { ...later, failed: true }), came(1, { ...later, attempt: 2 }))).toBe("");
   });
 
   it("is begun late once for each stall, and never without one", () => {
@@ -95,6 +109,8 @@ describe("what comes again", () => {
     expect(found(...late)).toContain("began after epoch 2 had delivered");
     expect(found(...stall, ...late)).toBe("");
     expect(found(...stall, ...late, came(2, { at: 3_200 }))).toContain("began after epoch 2 had delivered");
+    const awake: AnyTold = { kind: "gate", role: "other", at: 3_060 };
+    expect(found(...stall, ...late, awake)).toContain("began after epoch 2 had delivered");
     const longAgo = fault("freeze", 20, 30);
     const muchLater = [came(1, { at: 10 }), came(1, { ...later, at: 60_000 }), came(1, { at: 60_100 })];
     expect(found(...longAgo, ...muchLater)).toContain("began after epoch 2 had delivered");
@@ -106,6 +122,18 @@ describe("what comes again", () => {
     const failed = came(1, { at: 1_900, failed: true });
     expect(found(...failover, failed, came(1, { at: 2_100, attempt: 2 }))).toBe("");
     expect(found(...failover, failed, came(1, { at: 2_100, attempt: 3 }))).toContain("spent an attempt");
+  });
+
+  it("is not what a database had long before it was lost", () => {
+    const lostLater = fault("database_failover", 10_000, 11_000, { lostFrom: 9_900 });
+    const settled = [1, 2, 3, 4, 5].map((number) => came(number, { at: 900 + number }));
+    const next = (number: number, more = {}) => came(number, { ...later, at: 12_000 + number, ...more });
+    expect(found(...lostLater, ...settled, next(4), next(5), next(6))).toBe("");
+    expect(found(...lostLater, ...settled, next(1))).toContain("when position 5 had been reached");
+    expect(found(...lostLater, ...settled, next(5, { position: 6 }))).toContain("is in two places");
+    expect(found(...lostLater, ...settled, next(5, { attempt: 2 }))).toContain("spent an attempt without a failure");
+    const justBefore = [6, 7, 8, 9].map((number) => came(number, { at: 9_000 + number }));
+    expect(found(...lostLater, ...settled, ...justBefore, next(6), next(7))).toBe("");
   });
 });
 

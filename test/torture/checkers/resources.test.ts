@@ -24,6 +24,15 @@ describe("resources", () => {
     expect(found(baseline, leader, { ...baseline, when: "after", descriptors: 90 })).toContain("and had 60");
   });
 
+  it("are not those of a leader for each of them", () => {
+    const all = (when: "baseline" | "after", ...each: readonly number[]): readonly AnyTold[] =>
+      each.map((descriptors, index) => ({ kind: "resources", when, of: `${"abc"[index]}-1`, descriptors }));
+    expect(found(...all("baseline", 120, 45, 40), ...all("after", 40, 45, 118))).toBe("");
+    expect(found(...all("baseline", 120, 45, 40), ...all("after", 60, 80, 60))).toBe("");
+    const leaked = found(...all("baseline", 120, 45, 40), ...all("after", 118, 100, 100));
+    expect(leaked).toBe("on an average there are 106 descriptors in the end, and were 68");
+  });
+
   it("of a process that took another's place are compared with those of the others", () => {
     expect(found(baseline, { kind: "resources", when: "after", of: "a-2", descriptors: 60 })).toContain("a-2 has 60");
     expect(found(baseline, { kind: "resources", when: "after", of: "a-2", descriptors: 31 })).toBe("");

@@ -23,20 +23,37 @@ export const resources: Checker = {
   check(history) {
     const events = history.filter((event) => event.kind === "resources");
     const baselines = events.filter(({ when }) => when === "baseline");
-    return events.filter(({ when }) => when === "after").flatMap((after) => grown(after, baselines));
+    const after = events.filter(({ when }) => when === "after");
+    return measures.flatMap((measure) => [
+      ...grown(measure, after, baselines),
+      ...grownTogether(measure, after, baselines),
+    ]);
   },
 };
 
+type Seen = readonly ResourceEvent[];
+
 /** Whoever leads has more open than a standby, and who leads changes: each is held to the most that one had in the beginning. */
-function grown(after: ResourceEvent, baselines: readonly ResourceEvent[]): readonly Violation[] {
-  return measures.flatMap((measure): Violation[] => {
-    const value = after[measure];
-    const known = baselines.flatMap((one) => one[measure] ?? []);
-    if (value === undefined || known.length === 0) return [];
-    const baseline = Math.max(...known);
-    if (value <= allowances[measure](baseline)) return [];
-    return [
-      { checker: name, at: after.at, text: `${after.of} has ${value} ${measure} in the end, and had ${baseline}` },
-    ];
+function grown(measure: Measure, after: Seen, baselines: Seen): readonly Violation[] {
+  const most = Math.max(...valuesOf(measure, baselines));
+  return after.flatMap(({ of, at, [measure]: value }): Violation[] => {
+    if (value === undefined || !Number.isFinite(most) || value <= allowances[measure](most)) return [];
+    return [{ checker: name, at, text: `${of} has ${value} ${measure} in the end, and had ${most}` }];
   });
+}
+
+/** Whoever leads, all of them together have as much: what a standby leaks is not hidden by what a leader may have. */
+function grownTogether(measure: Measure, after: Seen, baselines: Seen): readonly Violation[] {
+  const [now, then] = [valuesOf(measure, after), valuesOf(measure, baselines)];
+  if (now.length === 0 || now.length !== then.length || meanOf(now) <= allowances[measure](meanOf(then))) return [];
+  const text = `on an average there are ${meanOf(now).toFixed(0)} ${measure} in the end, and were ${meanOf(then).toFixed(0)}`;
+  return [{ checker: name, at: Math.max(...after.map(({ at }) => at)), text }];
+}
+
+function valuesOf(measure: Measure, events: Seen): readonly number[] {
+  return events.flatMap((event) => event[measure] ?? []);
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

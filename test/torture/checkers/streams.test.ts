@@ -31,15 +31,31 @@ describe("a reader of a stream", () => {
   it("may have heard of what a failover lost, and begins anew after it", () => {
     const failover = fault("database_failover", 100, 200, { lostFrom: 50 });
     const lost: AnyTold = { kind: "stream", id: "f-7", at: 60 };
-    expect(found(...failover, lost, { kind: "stream", id: "g-2", at: 300 }, ...heard(3))).toBe("");
     const before: AnyTold = { kind: "stream", id: "f-1", at: 10 };
     const anew: AnyTold = { kind: "stream", id: "g-2", what: "reset", at: 300 };
-    expect(found(...failover, before, lost, anew, ...heard(3))).toBe("");
+    expect(found(...failover, lost, anew, ...heard(3))).toBe("");
+    expect(found(...failover, before, anew, ...heard(3))).toBe("");
     const late: AnyTold = { kind: "stream", id: "f-1", at: 250 };
     expect(found(...failover, late, anew, ...heard(3))).toBe("");
     const greeted: AnyTold = { ...anew, what: "hello" };
     expect(found(...failover, late, greeted, anew, ...heard(3))).toBe("");
     expect(found(late, anew, ...heard(3))).toContain("it was told to begin anew after f-1");
+  });
+
+  it("is told of another database each time that there is one, and hears of each one without a gap", () => {
+    const failover = fault("database_failover", 100, 200, { lostFrom: 50 });
+    const event = (id: string, at: number): AnyTold => ({ kind: "stream", id, at });
+    const anew: AnyTold = { kind: "stream", id: "g-2", what: "reset", at: 300 };
+    const greeted: AnyTold = { ...anew, what: "hello", at: 290 };
+    const untold = "g-3 came after f-2, and nobody told of another database";
+    expect(found(...failover, event("f-2", 60), event("g-3", 310))).toContain(untold);
+    expect(found(...failover, event("f-2", 60), greeted, event("g-3", 310))).toContain(untold);
+    const gap = [event("f-1", 40), event("f-3", 60)];
+    expect(found(...failover, ...gap, anew, event("g-3", 310))).toContain("f-3 came right after f-1");
+    const muchLater = [event("f-2", 60_000), { ...anew, at: 60_100 }, event("g-3", 60_110)];
+    expect(found(...failover, ...muchLater)).toContain("it was told to begin anew after f-2");
+    const same: AnyTold = { ...anew, id: "f-2" };
+    expect(found(...failover, event("f-2", 60), same, event("f-3", 310))).toContain("to begin anew after f-2");
   });
 
   it("is told where it stands, which is no event, and has to begin anew only after a failover", () => {
@@ -77,8 +93,17 @@ describe("a reader of the cluster's history", () => {
     expect(told(line(1, 10), line(3, 30), cameBack(60_000))).toContain("2 never did");
   });
 
+  it("was there to be heard where another had heard of it long before", () => {
+    const other = (twoAt: number) => [line(1, 10, "y"), line(2, twoAt, "y"), line(3, 9_000, "y")];
+    const missed = [line(1, 10), line(3, 9_000), cameBack(9_100)];
+    expect(told(...other(8_900), ...missed)).toBe("");
+    expect(told(...other(20), ...missed)).toContain("x: 3 came, and 2 never did");
+  });
+
   it("may miss what a failover has lost", () => {
     const failover = fault("database_failover", 15, 25, { lostFrom: 12 });
     expect(told(line(1, 10), ...failover, line(3, 30))).toBe("");
+    const invented = told(line(1, 10), ...failover, line(2, 30), line(3, 40), line(9, 50));
+    expect(invented).toContain("9 is not in the store");
   });
 });

@@ -1,7 +1,7 @@
 import type { Checker, Violation } from "../checker.js";
 import type { StreamEvent } from "../history.js";
 import { groupBy } from "./groups.js";
-import { isWithin, lostPeriodsOf, meets, type Period } from "./periods.js";
+import { isWithin, lostPeriodsOf, mayDelay, meets, type Period } from "./periods.js";
 
 const name = "streams";
 
@@ -19,7 +19,7 @@ export const streams: Checker = {
         ({ reader }) => reader,
       );
       const demand = own[0]?.stream === "cluster" ? missedLines : gaps;
-      return [...readers.values()].flatMap((heard) => demand(heard, stored, lost));
+      return [...readers.values()].flatMap((heard) => demand(heard, stored, lost, [...readers.values()].flat()));
     });
   },
 };
@@ -28,61 +28,73 @@ export const streams: Checker = {
 const numberOf = (id: string): string => id.slice(id.lastIndexOf("-") + 1);
 const generationOf = (id: string): string => id.slice(0, id.lastIndexOf("-") + 1);
 
-/** A reader of the database that is gone may come back long after, and is then told that this is another one. */
-function isAnother(last: StreamEvent | undefined, { id, at }: StreamEvent, lost: readonly Period[]): boolean {
-  return last !== undefined && generationOf(last.id) !== generationOf(id) && lost.some(({ from }) => from <= at);
-}
-
 /**
- * The store has all of them, in their order. A reader heard a part of that without a gap, up to the end. Of a database that is gone it
- * may have heard what nobody has any more; then it was told to begin anew.
+ * The store has all of them, in their order. A reader heard a part of that without a gap, up to the end: whatever happens, an id is
+ * followed by the next one, or by a word that the stream begins anew. That is said only where a failover lies between, and whenever it
+ * does: what is heard of another database than the last has to come after it. Of one that is gone a reader may have heard what nobody
+ * has any more.
  */
 function gaps(heard: readonly StreamEvent[], stored: readonly string[], lost: readonly Period[]): readonly Violation[] {
   const found: Violation[] = [];
   const places = new Map(stored.map((id, index) => [numberOf(id), index]));
-  const seen = new Set<string>();
-  let last: StreamEvent | undefined;
-  /** What it came back with; a greeting may be of another database already. */
+  const end = stored.at(-1);
+  /** The last that it has heard, or where it was told to begin. */
   let cursor: StreamEvent | undefined;
-  let place: number | null = null;
   const say = ({ stream, reader, at }: StreamEvent, why: string) =>
     found.push({ checker: name, at, text: `${stream}, ${reader}: ${why}` });
   for (const event of heard) {
-    const mayBeLost = isWithin(lost, event.at) || (last !== undefined && meets(lost, { from: last.at, to: event.at }));
-    const here = places.get(numberOf(event.id));
-    if (event.what !== undefined) {
-      if (event.what === "reset" && !mayBeLost && !isAnother(cursor, event, lost))
-        say(event, `it was told to begin anew after ${last?.id}`);
-      if (event.what === "reset" || place === null) place = here ?? null;
-      if (event.what === "reset") cursor = event;
-      last = event;
-      continue;
+    const { id, at, what } = event;
+    // A greeting may be of another database already, and of one that came back it says nothing new.
+    if (what === "hello" && cursor !== undefined) continue;
+    if (what === "reset") {
+      if (cursor === undefined || !isAnother(cursor, event, lost))
+        say(event, `it was told to begin anew after ${cursor?.id}`);
+    } else if (what === undefined) {
+      const why = cursor === undefined ? null : wrongAfter(cursor, event);
+      if (why !== null) say(event, why);
+      if (!places.has(numberOf(id)) && !isWithin(lost, at)) say(event, `${id} is not in the store`);
     }
-    if (mayBeLost) place = null;
-    else if (seen.has(event.id)) say(event, `${event.id} came again, after ${last?.id}`);
-    else if (here === undefined) say(event, `${event.id} is not in the store`);
-    else if (place !== null && here < place) say(event, `${event.id} came after ${last?.id}`);
-    else if (place !== null && here > place + 1) say(event, `${event.id} came right after ${last?.id}`);
-    if (here !== undefined) place = here;
-    seen.add(event.id);
     cursor = event;
-    last = event;
   }
-  const end = stored.at(-1);
-  if (last !== undefined && end !== undefined && place !== stored.length - 1) {
-    say(last, `it ended at ${last.id}, and ${end} is there`);
+  if (cursor !== undefined && end !== undefined && places.get(numberOf(cursor.id)) !== stored.length - 1) {
+    say(cursor, `it ended at ${cursor.id}, and ${end} is there`);
   }
   return found;
+}
+
+/** A failover lies between the two; a node that stood still meanwhile may have told of the database that is gone a little after it. */
+function isAnother(last: StreamEvent, { id, at }: StreamEvent, lost: readonly Period[]): boolean {
+  const lies = (period: Period) => period.from <= at && (last.at < period.from || mayDelay(period, last.at));
+  return generationOf(last.id) !== generationOf(id) && lost.some(lies);
+}
+
+/** Ids of one database count on by one. */
+function wrongAfter(last: StreamEvent, { id }: StreamEvent): string | null {
+  if (generationOf(last.id) !== generationOf(id))
+    return `${id} came after ${last.id}, and nobody told of another database`;
+  const step = Number(numberOf(id)) - Number(numberOf(last.id));
+  if (step === 1) return null;
+  if (step === 0) return `${id} came again`;
+  return step < 0 ? `${id} came after ${last.id}` : `${id} came right after ${last.id}`;
 }
 
 /** A transition that commits after a later one does so within moments. */
 const outOfOrderMs = 5_000;
 
+/** A node reads the history every second: what one has told of for so long, all could have. */
+const knownToAllMs = 2_000;
+
 /**
  * Of the cluster's history each new line comes once, in the order of being seen: a transition may be seen after one with a higher id.
- * Whoever comes back with that higher id just then does not hear of it, as ADR 28 says; whoever stays hears of all.
+ * Whoever comes back with that higher id just then does not hear of it, as ADR 28 says; whoever stays hears of all. That it was not there
+ * yet is believed only where nobody else had heard of it by then.
  */
-function missedLines(heard: readonly StreamEvent[], stored: readonly string[], lost: readonly Period[]): Violation[] {
+function missedLines(
+  heard: readonly StreamEvent[],
+  stored: readonly string[],
+  lost: readonly Period[],
+  byAll: readonly StreamEvent[],
+): Violation[] {
   const found: Violation[] = [];
   const places = new Map(stored.map((id, index) => [id, index]));
   const lines = heard.filter(({ what }) => what === undefined);
@@ -93,7 +105,7 @@ function missedLines(heard: readonly StreamEvent[], stored: readonly string[], l
   for (const line of lines) {
     if (isWithin(lost, line.at)) continue;
     if (seen.has(line.id)) say(line, `${line.id} came again`);
-    else if (!places.has(line.id) && lost.length === 0) say(line, `${line.id} is not in the store`);
+    else if (!places.has(line.id)) say(line, `${line.id} is not in the store`);
     seen.add(line.id);
   }
   const placeOf = ({ id }: StreamEvent): number => places.get(id) ?? -1;
@@ -105,12 +117,15 @@ function missedLines(heard: readonly StreamEvent[], stored: readonly string[], l
     const index = lines.findIndex((line) => placeOf(line) > place);
     const next = lines[index];
     if (next === undefined) say(last, `it ended at ${last.id}, and ${id} is there`);
-    else if (!isExcused(next, lines[index - 1])) say(next, `${next.id} came, and ${id} never did`);
+    else if (!isExcused(id, next, lines[index - 1])) say(next, `${next.id} came, and ${id} never did`);
   }
   return found;
 
-  function isExcused(next: StreamEvent, previous: StreamEvent = next): boolean {
-    const cameBack = returns.some(({ at }) => at >= next.at && at <= next.at + outOfOrderMs);
-    return cameBack || meets(lost, { from: previous.at, to: next.at });
+  function isExcused(id: string, next: StreamEvent, previous: StreamEvent = next): boolean {
+    if (meets(lost, { from: previous.at, to: next.at })) return true;
+    const wasThere = byAll.some(
+      (line) => line.id === id && line.what === undefined && line.at < next.at - knownToAllMs,
+    );
+    return !wasThere && returns.some(({ at }) => at >= next.at && at <= next.at + outOfOrderMs);
   }
 }
