@@ -1,5 +1,5 @@
 /**
- * `node scripts/benchmarks.mjs`: writes docs/benchmarks.md and its plots from docs/benchmarks/results.json, which
+ * `node scripts/benchmarks.mjs`: writes docs/benchmarks.md, its plots and the figures in README.md from docs/benchmarks/results.json, which
  * `npm run bench -- all --out` writes, and docs/benchmarks/soak.json, which `npm run bench -- soak --out` writes.
  *
  * test/tidy/benchmarks.test.ts renders the same and fails when a file differs.
@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { barPlot } from "./bar-plot.mjs";
 import { benchmarkPlots, soakPanels } from "./benchmark-plots.mjs";
+import { withFigures } from "./benchmark-summary.mjs";
 import { curvePlot } from "./curve-plot.mjs";
 import { markdownTable } from "./markdown-table.mjs";
 import { shown } from "./plot-frame.mjs";
@@ -16,8 +17,8 @@ import { shown } from "./plot-frame.mjs";
 const note =
   "<!-- Written by scripts/benchmarks.mjs from docs/benchmarks/*.json. Measure again, then run it again. -->";
 
-/** Every file by its path, from the reports of the benches and of the soak. */
-export function renderBenchmarks({ results: report, soak }) {
+/** Every file by its path, from the reports of the benches and of the soak, and the README that is there. */
+export function renderBenchmarks({ results: report, soak, readme }) {
   const measured = new Set(report.results.map(({ bench }) => bench));
   const failed = new Set(report.errors.map(({ bench }) => bench));
   const benches = Object.keys(benchmarkPlots).filter((bench) => measured.has(bench) || failed.has(bench));
@@ -25,6 +26,7 @@ export function renderBenchmarks({ results: report, soak }) {
   const plots = drawn.map((bench) => [`docs/benchmarks/${bench}.svg`, plotOf(bench, report.results)]);
   return {
     "docs/benchmarks.md": page(report, soak, benches),
+    "README.md": withFigures(readme, report),
     ...Object.fromEntries(plots),
     ...(soak.curves === undefined ? {} : { "docs/benchmarks/soak.svg": soakPlot(soak) }),
   };
@@ -94,8 +96,8 @@ function section(bench, { results, errors }) {
 function soakSection({ results, errors, curves }) {
   const figures = [
     "![Memory, open things, dead rows and latencies over the time of the soak](benchmarks/soak.svg)",
-    `Three whole nodes under a queue, jobs and an MLLP feed, at half of the rate that they reached before. The dashed line is the end of
-the warm-up, which counts for nothing.`,
+    `Three whole nodes under a queue, jobs and an MLLP feed, each at half of its third of what it reached alone. The dashed line is
+the end of the warm-up, which counts for nothing.`,
     resultTable(results),
   ];
   return ["## soak", ...(curves === undefined ? [] : figures), ...errorLines(errors)].join("\n\n");
@@ -162,7 +164,8 @@ function soakPlot({ results, curves }) {
 function write() {
   const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
   const read = (name) => JSON.parse(readFileSync(join(root, "docs/benchmarks", name), "utf8"));
-  const files = renderBenchmarks({ results: read("results.json"), soak: read("soak.json") });
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const files = renderBenchmarks({ results: read("results.json"), soak: read("soak.json"), readme });
   for (const [path, text] of Object.entries(files)) writeFileSync(join(root, path), text);
 }
 

@@ -82,6 +82,17 @@ export class Cluster {
     await host.ask({ kind: "join", schema: this.schema, nodeIds, extras: this.extras }, "joined", withinMs);
   }
 
+  /** Resolves when the others know that this node contends, which it says with its beats: now it can be named as a successor. */
+  async known(nodeId: string): Promise<void> {
+    await this.until(`node ${nodeId} does not contend`, async () => {
+      const { rowCount } = await this.server.session.query(
+        `select from ${this.schema}.nodes where node_id = $1 and $2 = any (contends)`,
+        [nodeId, roleName],
+      );
+      return rowCount === 1 ? nodeId : null;
+    });
+  }
+
   /** Ends a node that is of no more use, leader or not. */
   remove(nodeId: string): void {
     this.processes.get(nodeId)?.kill();
@@ -99,17 +110,25 @@ export class Cluster {
    * the role's lock, there is an heir, and it waits for that lock.
    */
   async settled(): Promise<Standing> {
-    const deadline = performance.now() + patienceMs;
-    for (;;) {
+    return await this.until("it has not come to rest", async () => {
       const { rows } = await this.server.session.query<{ holder: string; epoch: string; ready: boolean }>(
         standingOf(this.schema),
         [roleName],
       );
       const row = rows[0];
-      if (row?.ready === true && this.processes.has(row.holder))
-        return { leader: row.holder, epoch: BigInt(row.epoch) };
+      const isReady = row?.ready === true && this.processes.has(row.holder);
+      return isReady ? { leader: row.holder, epoch: BigInt(row.epoch) } : null;
+    });
+  }
+
+  /** Looks again and again, until there is something. */
+  private async until<Found>(trouble: string, look: () => Promise<Found | null>): Promise<Found> {
+    const deadline = performance.now() + patienceMs;
+    for (;;) {
+      const found = await look();
+      if (found !== null) return found;
       if (performance.now() > deadline)
-        throw new Error(`cluster ${this.schema} did not come to rest within ${patienceMs / 1000} s`);
+        throw new Error(`cluster ${this.schema}: ${trouble} after ${patienceMs / 1000} s`);
       await pause(lookMs);
     }
   }
@@ -162,8 +181,13 @@ export class Cluster {
     const { leader, epoch } = await this.settled();
     const elected = this.election(epoch);
     const order = { kind: "stepDown", nodeId: leader, ...(to === undefined ? {} : { to }) } as const;
-    const { at } = await this.processOf(leader).ask(order, "steppingDown");
-    return { ...(await elected(at)), from: leader };
+    const host = this.processOf(leader);
+    // A refusal ends the wait for an election that then will not come.
+    const [takeover] = await Promise.all([
+      host.ask(order, "steppingDown").then(({ at }) => elected(at)),
+      host.next("steppedDown"),
+    ]);
+    return { ...takeover, from: leader };
   }
 
   /** Listens at once; answers when a node has been elected to a later epoch. */

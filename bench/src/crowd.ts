@@ -93,7 +93,9 @@ export class Crowd {
   private async leadApart(): Promise<void> {
     const { leader } = await this.cluster.settled();
     if (!leader.startsWith(crowdPrefix)) return;
-    await this.cluster.stepDown(await this.cluster.join());
+    const successor = await this.cluster.join();
+    await this.cluster.known(successor);
+    await this.cluster.stepDown(successor);
     await this.cluster.settled();
   }
 

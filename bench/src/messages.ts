@@ -9,6 +9,7 @@ export type FromProcess =
   | { readonly kind: "joined" }
   | Elected
   | { readonly kind: "steppingDown"; readonly at: bigint }
+  | { readonly kind: "steppedDown" }
   /** A peer leads, or a bare session has the lock. */
   | { readonly kind: "leads"; readonly at: bigint }
   | { readonly kind: "waiting" }

@@ -36,6 +36,7 @@ async function carryOut(url: string, order: ToProcess): Promise<void> {
     const done = role?.stepDown(order.to === undefined ? {} : { to: order.to });
     tell({ kind: "steppingDown", at });
     await done;
+    tell({ kind: "steppedDown" });
   } else if (order.kind === "enqueue") {
     const queue = queues.get(order.nodeId);
     if (queue === undefined) throw new Error(`node ${order.nodeId} has no queue`);

@@ -115,10 +115,9 @@ export function laneOf(number: number, lanes: number): string {
 function makeBody(number: number): string {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   let state = number + 1;
-  let text = "";
-  while (text.length < bodyBytes) {
+  const text = Array.from({ length: bodyBytes }, () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    text += letters[state >>> 26];
-  }
-  return text;
+    return letters[state >>> 26];
+  });
+  return text.join("");
 }

@@ -67,10 +67,13 @@ export class SoakCluster {
     return rows[0]?.epoch ?? "none";
   }
 
-  async pace(rates: Readonly<Record<LoadName, number>> | null): Promise<void> {
-    await Promise.all(
-      loadNames.map((name) => this.loads[name].ask({ kind: "pace", perSecond: rates?.[name] ?? null }, "running")),
-    );
+  async pace(rates: Readonly<Record<LoadName, number>>): Promise<void> {
+    await Promise.all(loadNames.map((name) => this.paceOne(name, rates[name])));
+  }
+
+  /** At so many a second, or as fast as it goes. */
+  async paceOne(name: LoadName, perSecond: number | null): Promise<void> {
+    await this.loads[name].ask({ kind: "pace", perSecond }, "running");
   }
 
   /** Nothing is sent any more, and all that was has arrived. */
