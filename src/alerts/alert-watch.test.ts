@@ -99,8 +99,8 @@ describe("an alert", () => {
 
   it("goes on under another evaluator as if nothing had happened, and is not told again", async () => {
     scene.leaderId = "a";
-    startNodes("a", "b");
     up = 0;
+    startNodes("a", "b");
     await scene.clock.advance(6_000);
     scene.rooms.get("a")?.remove();
     scene.leaderId = "b";
@@ -239,8 +239,8 @@ describe("while the database is away", () => {
   });
 
   it("what began before goes on from there, and what is resolved alone is resolved for all", async () => {
-    startNodes("a");
     up = 0;
+    startNodes("a");
     await scene.clock.advance(16_000);
     expect(scene.told).toEqual(["firing down"]);
     cut("a");
@@ -276,8 +276,8 @@ describe("while the database is away", () => {
   });
 
   it("a short silence changes nothing", async () => {
-    startNodes("a");
     up = 0;
+    startNodes("a");
     await scene.clock.advance(11_000);
     cut("a");
     await scene.clock.advance(4_000);

@@ -3,7 +3,7 @@ import type { Clock } from "../election/clock.js";
 import { HoldfastError } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import { within } from "../lifecycle/within.js";
-import type { AlertBook, AlertOrder } from "../store/alert-contract.js";
+import type { AlertBook, AlertLook, AlertOrder, KnownAlerts } from "../store/alert-contract.js";
 import type { MetricsBook } from "../store/metrics-contract.js";
 import type { AlertMetrics } from "../telemetry/alert-metrics.js";
 import { alertRound, type ToldChange } from "./alert-round.js";
@@ -49,7 +49,7 @@ const mostTries = 5;
 /** Of one rule, over all rounds that are kept: some hundred megabytes in each node. More would end it, and the others with it. */
 const mostPoints = 2_000_000;
 
-/** Looks at the alerts at every interval, and evaluates when it is this node's turn. */
+/** Leaves this node's metrics and looks at the alerts at every interval, and evaluates when it is this node's turn. */
 export class AlertWatch {
   private readonly parts: WatchParts;
   private readonly reader: SeriesReader;
@@ -76,26 +76,27 @@ export class AlertWatch {
   }
 
   private async tick(): Promise<void> {
-    const { deliveries, shared, clock, trouble } = this.parts;
+    const { book, deliveries, shared, clock, trouble } = this.parts;
     const at = clock.mono();
+    const own = await this.parts.ownMetrics();
     try {
-      await this.look();
+      await this.look((known) => book.exchange(own, known));
       await this.reunite();
-      if (this.isDue()) await this.round();
+      if (this.isDue()) await this.round(own);
       this.workedAt = at;
     } catch (error) {
       trouble("could not look at the alerts", error);
-      await this.goOnAlone();
+      await this.goOnAlone(own);
       return;
     }
     // Also where this node knows none of those who wait first: others may wait behind them, and somebody has to give them up.
     if ((shared.last?.waiting.length ?? 0) > 0) deliveries.kick();
   }
 
-  private async look(): Promise<void> {
-    const { book, shared, clock, intervalMs } = this.parts;
+  private async look(ask: (known: KnownAlerts) => Promise<AlertLook>): Promise<void> {
+    const { shared, clock, intervalMs } = this.parts;
     const askedAt = clock.mono();
-    const look = await within(patientIntervals * intervalMs, book.look(shared.known), () => {
+    const look = await within(patientIntervals * intervalMs, ask(shared.known), () => {
       throw new HoldfastError("DATABASE_AWAY", "The database did not answer in time.");
     });
     shared.hear(look, askedAt);
@@ -111,13 +112,13 @@ export class AlertWatch {
   }
 
   /** One evaluation for the whole cluster. Where somebody else was faster, it was his. */
-  private async round(): Promise<void> {
+  private async round(own: string): Promise<void> {
     const { copies, shared, rules, cluster, nodeId, clock, intervalMs, metrics, deliveries } = this.parts;
     const lifetimeMs = Math.max(copyIntervals * intervalMs, leastCopyLifetimeMs);
     const fresh = (await copies.copies()).filter(
       (copy) => !copy.isGone && copy.ageMs <= lifetimeMs && copy.nodeId !== nodeId,
     );
-    const { series, refused } = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }, ...fresh]);
+    const { series, refused } = this.reader.read([{ nodeId, text: own }, ...fresh]);
     const at = shared.nowAt(clock.mono());
     const samples = new Samples([...shared.rounds, { at, series }]);
     const outcome = alertRound(shared.alerts, { rules, samples, now: at, cluster, refused });
@@ -145,7 +146,7 @@ export class AlertWatch {
    * The database does not answer, or takes nothing, as one does that is read-only. After a while this node evaluates over its own
    * metrics, and tells by itself.
    */
-  private async goOnAlone(): Promise<void> {
+  private async goOnAlone(own: string): Promise<void> {
     const { shared, clock, intervalMs, rules, cluster, nodeId, deliveries, notifiers, log } = this.parts;
     if (shared.last === null || clock.mono() - this.workedAt < patientIntervals * intervalMs) return;
     if (this.lone === null) {
@@ -155,7 +156,7 @@ export class AlertWatch {
       );
     }
     this.lone ??= new LoneAlerts(rules, cluster, shared);
-    const read = this.reader.read([{ nodeId, text: await this.parts.ownMetrics() }]);
+    const read = this.reader.read([{ nodeId, text: own }]);
     const now = (): number => shared.nowAt(clock.mono());
     this.lone.advance(read, now());
     const tell = async (notifier: Notifier, body: NotificationBody): Promise<Told> =>
@@ -165,7 +166,7 @@ export class AlertWatch {
 
   /** The database answers again: what was told without it counts, and is not told again. */
   private async reunite(): Promise<void> {
-    const { deliveries, shared, log, nodeId } = this.parts;
+    const { book, deliveries, shared, log, nodeId } = this.parts;
     for (let tries = 0; tries < mostTries; tries += 1) {
       const { lone } = this;
       const { unmarked } = deliveries;
@@ -178,7 +179,7 @@ export class AlertWatch {
         this.lone = null;
         deliveries.unmarked = deliveries.unmarked.filter((each) => !unmarked.includes(each));
       }
-      await this.look();
+      await this.look((known) => book.look(known));
     }
     throw new HoldfastError("UNKNOWN_OUTCOME", "Others were always faster.");
   }

@@ -81,10 +81,10 @@ export class Membership {
     const run = async (): Promise<void> => await this.parts.store.snapshots.save(await metrics());
     this.saveSnapshot = run;
     this.leadershipChanged();
-    const { alerting } = this.parts.config;
-    // Rules are evaluated over the copies, and no more often than there are new ones.
-    const everyMs = alerting.enabled ? Math.min(snapshotIntervalMs, alerting.interval.ms) : snapshotIntervalMs;
-    this.housekeeping.start({ name: "leave a copy of the metrics", everyMs, run });
+    const { enabled, interval } = this.parts.config.alerting;
+    // Whoever looks at the alerts leaves one each time.
+    if (enabled && interval.ms <= snapshotIntervalMs) return;
+    this.housekeeping.start({ name: "leave a copy of the metrics", everyMs: snapshotIntervalMs, run });
   }
 
   /** The copy that others read must not name a leader of before. */

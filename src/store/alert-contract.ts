@@ -9,6 +9,8 @@ import type { Json } from "../jobs/core/job.js";
 export interface AlertBook {
   /** As of one moment. What the caller has already is not sent again. */
   look(known: KnownAlerts): Promise<AlertLook>;
+  /** Leaves a copy of this process's metrics for the others, and looks: one statement, since every node does both all the time. */
+  exchange(metrics: string, known: KnownAlerts): Promise<AlertLook>;
   /** All of it or nothing. */
   keep(order: AlertOrder): Promise<"kept" | "overtaken">;
   /** Those that fire first, then those that may, then what is over, the latest first; each with whom was told. */

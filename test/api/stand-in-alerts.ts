@@ -21,7 +21,8 @@ export function standInAlerts(
 ): AlertRoom {
   const { config, log } = node;
   const metrics = { copies: async () => await Promise.resolve([]) };
-  const store = { alerts: node.troubled(memoryAlerts(tables, () => Date.now())), metrics };
+  const snapshots = { save: async () => await Promise.resolve() };
+  const store = { alerts: node.troubled(memoryAlerts(tables, () => Date.now(), snapshots)), metrics };
   const parts = { config, log, store, registry: new Registry(), clock: systemClock, random: () => 0.5 };
   return new AlertRoom(node, parts, () => undefined);
 }

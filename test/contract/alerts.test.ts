@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AlertBook, AlertLook, AlertOrder, StoredAlert } from "../../src/store/alert-contract.js";
-import { memoryHarness, postgresHarness, type StoreHarness } from "./harness.js";
+import { memoryHarness, Player, postgresHarness, type StoreHarness } from "./harness.js";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -65,6 +65,19 @@ describe.each([
       limit: 10,
       ...changed,
     });
+
+  it("are looked at by whoever leaves its metrics for the others", async () => {
+    await keep({ alerts: [alert("1")], sample: { at: (await look()).now, text: "up 1\n", keptMs: hour } });
+    await using b = await Player.join(harness, "b");
+    const { store } = b;
+    expect(await store.alerts.exchange("up 0\n", nothingKnown)).toMatchObject({
+      round: 1,
+      alerts: [{ id: "1" }],
+      samples: [{ text: "up 1\n" }],
+    });
+    await store.alerts.exchange("up 1\n", nothingKnown);
+    expect(await store.snapshots.all()).toMatchObject([{ nodeId: "b", text: "up 1\n" }]);
+  });
 
   it("begin with nothing, and no round", async () => {
     const first = await look();

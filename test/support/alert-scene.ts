@@ -4,7 +4,7 @@ import { type ConfigOptions, resolveConfig } from "../../src/config/config.js";
 import type { Incarnation, NodeId } from "../../src/election/core/names.js";
 import { HoldfastError } from "../../src/errors.js";
 import type { Posture } from "../../src/membership/posture.js";
-import type { AlertBook } from "../../src/store/alert-contract.js";
+import type { AlertBook, KnownAlerts } from "../../src/store/alert-contract.js";
 import { UpkeepScene } from "./upkeep-scene.js";
 
 /** A database in memory with nodes that evaluate alerts on it. Time passes when the test says so. */
@@ -54,6 +54,8 @@ export class AlertScene extends UpkeepScene {
         return async (...given: unknown[]) => {
           if (this.cutOff.has(nodeId)) return await away();
           if (name === "keep") this.beforeKeep(nodeId);
+          // Which copies there are, the test says.
+          if (name === "exchange") return await target.look(given[1] as KnownAlerts);
           return await Reflect.apply(call, target, given);
         };
       },

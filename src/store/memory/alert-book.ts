@@ -1,4 +1,5 @@
 import type { AlertBook, AlertOrder, Notification, StoredAlert } from "../alert-contract.js";
+import type { SnapshotBook } from "../contract.js";
 import type { MemoryAlertTables, MemoryNotification } from "./alert-tables.js";
 
 const mostWaiting = 100;
@@ -6,8 +7,12 @@ const mostTold = 50;
 const rank: Readonly<Record<StoredAlert["state"], number>> = { firing: 0, pending: 1, resolved: 2 };
 
 /** Alerts in memory. */
-export function memoryAlerts(tables: MemoryAlertTables, now: () => number): AlertBook {
-  return {
+export function memoryAlerts(
+  tables: MemoryAlertTables,
+  now: () => number,
+  snapshots: Pick<SnapshotBook, "save">,
+): AlertBook {
+  const book: AlertBook = {
     async look({ version, sample, backMs }) {
       const since = now() - backMs;
       const seen = Number(sample ?? 0);
@@ -20,6 +25,10 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
         waiting: tables.notifications.filter(isWaiting).slice(0, mostWaiting).map(notificationOf),
         samples: tables.samples.filter(({ id, at }) => Number(id) > seen && at > since),
       });
+    },
+    async exchange(metrics, known) {
+      await snapshots.save(metrics);
+      return await book.look(known);
     },
     async keep(order) {
       const isCurrent = order.version === tables.version && order.round === tables.round;
@@ -61,6 +70,7 @@ export function memoryAlerts(tables: MemoryAlertTables, now: () => number): Aler
       return await Promise.resolve(true);
     },
   };
+  return book;
 }
 
 /** Those that are due and nobody has; of an alert and a target one after the other. */

@@ -94,7 +94,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     this.jobs = new MemoryJobBook(shared.jobs, fenced);
     this.crons = new MemoryCronBook(shared.crons, shared.jobs, fenced);
     this.metrics = memoryMetrics(shared, fenced);
-    this.alerts = memoryAlerts(shared.alerts, now);
+    this.alerts = memoryAlerts(shared.alerts, now, this.snapshots);
     this.compaction = memoryCompaction(shared, fenced);
     this.workers = memoryWorkerBook(shared, this.registry);
   }

@@ -1,7 +1,9 @@
 import { gunzipSync, gzipSync } from "node:zlib";
+import type { Incarnation, NodeId } from "../../election/core/names.js";
 import type { Json } from "../../jobs/core/job.js";
 import type {
   AlertBook,
+  AlertLook,
   ClaimedNotification,
   ListedAlert,
   Notification,
@@ -12,29 +14,25 @@ import { storable } from "./literal.js";
 import type { Questions } from "./questions.js";
 
 /** Alerts on PostgreSQL (migrations/0008_alerts.sql), each call one statement. Samples are kept compressed. */
-export function alertBook(questions: Questions): AlertBook {
+export function alertBook(
+  questions: Questions,
+  { nodeId, incarnation }: { readonly nodeId: NodeId; readonly incarnation: Incarnation },
+): AlertBook {
+  const { schema } = questions;
   const ask = async <Answer>(doing: string, call: string, values: readonly unknown[]): Promise<Answer> => {
-    const text = `select ${questions.schema}.${call} as answer`;
+    const text = `select ${schema}.${call} as answer`;
     const [found] = await questions.rows<{ readonly answer: Answer }>(doing, text, values);
     return (found as { readonly answer: Answer }).answer;
   };
   return {
     async look({ version, sample, backMs }) {
-      const look = await ask<LookJson>("looking at the alerts", "look_at_alerts($1, $2, $3)", [
-        version,
-        sample,
-        backMs,
-      ]);
-      const { now, version: current, round, age_ms: ageMs, alerts, waiting, samples } = look;
-      return {
-        now,
-        version: current,
-        round,
-        ageMs,
-        alerts: alerts === null ? null : alerts.map(alertOf),
-        waiting: waiting.map(({ alert_id: alertId, ...rest }) => ({ alertId, ...rest })),
-        samples: samples.map(({ id, at, series }) => ({ id: `${id}`, at, text: unpacked(series) })),
-      };
+      const values = [version, sample, backMs];
+      return lookOf(await ask("looking at the alerts", "look_at_alerts($1, $2, $3)", values));
+    },
+    async exchange(metrics, { version, sample, backMs }) {
+      const calls = `save_snapshot($4, $5, $6), ${schema}.look_at_alerts($1, $2, $3)`;
+      const values = [version, sample, backMs, nodeId, incarnation, metrics];
+      return lookOf(await ask("leaving a copy of the metrics and looking at the alerts", calls, values));
     },
     async keep(order) {
       const { nodeId, version, round, sample, alerts, gone, notifications, told, forgetAfterMs } = order;
@@ -105,6 +103,18 @@ interface LookJson {
   readonly alerts: readonly AlertJson[] | null;
   readonly waiting: readonly (Omit<Notification, "alertId"> & { readonly alert_id: string; readonly body: Json })[];
   readonly samples: readonly { readonly id: number; readonly at: number; readonly series: string }[];
+}
+
+function lookOf({ now, version, round, age_ms: ageMs, alerts, waiting, samples }: LookJson): AlertLook {
+  return {
+    now,
+    version,
+    round,
+    ageMs,
+    alerts: alerts === null ? null : alerts.map(alertOf),
+    waiting: waiting.map(({ alert_id: alertId, ...rest }) => ({ alertId, ...rest })),
+    samples: samples.map(({ id, at, series }) => ({ id: `${id}`, at, text: unpacked(series) })),
+  };
 }
 
 function alertOf(row: AlertJson): StoredAlert {

@@ -123,7 +123,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
     this.engine = new PostgresEngineBook(this.questions, send);
     this.connections = new PostgresConnectionBook(this.questions, send);
     this.metrics = metricsBook(this.questions, send);
-    this.alerts = alertBook(this.questions);
+    this.alerts = alertBook(this.questions, options.node);
     this.compaction = compactionBook(this.questions, send);
     this.workers = workerBook(this.questions, options.node);
   }
