@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { clusterNode, crashReason, expectNoOverlap, heirOf, leaseOf } from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase, startTestServer, withClient } from "../support/postgres.js";
+import { postgresMajor } from "../support/postgres-version.js";
 
 /** Whatever a database may set that would bend an election, if its sessions did not set it themselves. */
 const bent: Readonly<Record<string, string>> = {
@@ -9,7 +10,7 @@ const bent: Readonly<Record<string, string>> = {
   default_transaction_read_only: "on",
   default_transaction_deferrable: "on",
   statement_timeout: "200ms",
-  transaction_timeout: "200ms",
+  ...(postgresMajor() >= 17 && { transaction_timeout: "200ms" }),
   lock_timeout: "1ms",
   idle_in_transaction_session_timeout: "1ms",
   idle_session_timeout: "300ms",
@@ -19,7 +20,7 @@ const bent: Readonly<Record<string, string>> = {
 /** The test's own look at the database must not be bent. */
 function straight(url: string): string {
   const changed = new URL(url);
-  const names = ["transaction_timeout", "statement_timeout", "lock_timeout", "idle_session_timeout"];
+  const names = Object.keys(bent).filter((name) => name.endsWith("_timeout"));
   changed.searchParams.set("options", names.map((name) => `-c ${name}=0`).join(" "));
   return changed.href;
 }
