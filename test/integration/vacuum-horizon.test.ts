@@ -4,6 +4,7 @@ import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { clusterNode, heirOf } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
+import { givesEvidence } from "../support/postgres-version.js";
 
 const watchedMs = process.env["HOLDFAST_LONG"] === "1" ? 60_000 : 10_000;
 
@@ -38,7 +39,8 @@ test(`while an heir waits, Holdfast holds no snapshot older than 2 s, and a busy
       oldest = Math.max(oldest, age);
       return performance.now() - since > watchedMs;
     }, watchedMs + 20_000);
-    expect(waits).toBeGreaterThan(0);
+    // Where there is no evidence to be had, an heir does not wait, and only a beat that is just under way holds a snapshot.
+    if (givesEvidence()) expect(waits).toBeGreaterThan(0);
     expect(oldest).toBeLessThan(2_000);
 
     const said: string[] = [];

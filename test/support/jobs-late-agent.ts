@@ -27,11 +27,13 @@ export class LateAgent {
     this.listener = listener;
   }
 
-  /** Works until it is stopped. What it holds then, it still waits for. */
+  /** Works until it is stopped. What it holds then, it still waits for. A lease that lasts comes first: the other may take all its time. */
   async run(): Promise<void> {
-    for (let round = 0; !this.stopping.signal.aborted; round += 1) {
+    for (let leases = 0; !this.stopping.signal.aborted; ) {
       const tasks = await this.lease();
-      if (round % 2 === 1) for (const task of [...tasks, ...tasks]) await this.report(task);
+      if (tasks.length === 0) continue;
+      leases += 1;
+      if (leases % 2 === 1) for (const task of [...tasks, ...tasks]) await this.report(task);
       else {
         await this.listener.until("others have the late jobs", () => tasks.every((task) => this.isReplaced(task)));
         for (const task of tasks) await this.report(task);
