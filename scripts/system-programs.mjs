@@ -6,9 +6,9 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Installs what can be, and answers with what is still missing. Each is `{ program, package, neededBy }`. */
+/** Installs what can be, and answers with what is still missing. Each is `{ program, package, neededBy }`; a package may be several. */
 export function seeTo(programs) {
-  const packages = missingOf(programs).map(({ package: name }) => name);
+  const packages = missingOf(programs).flatMap(({ package: names }) => names.split(" "));
   if (packages.length > 0 && process.getuid?.() === 0 && existsSync("/etc/debian_version")) install(packages);
   return missingOf(programs);
 }

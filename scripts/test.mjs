@@ -40,6 +40,8 @@ const programs = [
     package: "keepalived",
     neededBy: "test/guides: the floating address that the guide shows",
   },
+  { program: "spin", package: "spin", neededBy: "test/tidy: what `npm run model` makes of a model" },
+  { program: "gcc", package: "gcc libc6-dev", neededBy: "test/tidy: the same; it compiles what spin writes" },
   { program: "ip", package: "iproute2", neededBy: "test/integration: nodes in network namespaces of their own" },
 ];
 
