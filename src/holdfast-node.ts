@@ -261,16 +261,16 @@ export class HoldfastNode<Tx> extends EventEmitter<NodeEvents> implements AsyncD
   }
 
   private async shutDown(): Promise<void> {
-    const { store, afterClose } = this.parts;
     this.stopping.abort();
+    this.membership.leaveCopies();
     try {
       await Promise.all([this.drain(), this.alerts.close()]);
       const line = { node_id: this.id, under_way: this.work.count };
       if (line.under_way > 0) this.log.warn(line, "the drain ran out of time: work is left unfinished");
     } finally {
       await this.goodbye();
-      await store.close();
-      await afterClose();
+      await this.parts.store.close();
+      await this.parts.afterClose();
     }
   }
 

@@ -53,6 +53,7 @@ export class Membership {
   private readonly loadMeter = new LoadMeter();
   private connections: () => number = () => 0;
   private saveSnapshot: (() => Promise<void>) | null = null;
+  private leavesCopies = false;
   /** As of the last beat. */
   lastLoad: NodeLoad = noLoad;
 
@@ -78,13 +79,22 @@ export class Membership {
   /** Tells how many connections are open, for the node's load. From then on its metrics are there for others, too. */
   countConnections(read: () => number, metrics: () => Promise<string>): void {
     this.connections = read;
-    const run = async (): Promise<void> => await this.parts.store.snapshots.save(await metrics());
-    this.saveSnapshot = run;
+    this.saveSnapshot = async () => await this.parts.store.snapshots.save(await metrics());
     this.leadershipChanged();
     const { enabled, interval } = this.parts.config.alerting;
     // Whoever looks at the alerts leaves one each time.
-    if (enabled && interval.ms <= snapshotIntervalMs) return;
-    this.housekeeping.start({ name: "leave a copy of the metrics", everyMs: snapshotIntervalMs, run });
+    if (!enabled || interval.ms > snapshotIntervalMs) this.leaveCopies();
+  }
+
+  /** Of its metrics, by itself and from now on: also a node that looks at the alerts no more, because it closes, is still to be seen. */
+  leaveCopies(): void {
+    const run = this.saveSnapshot;
+    if (run === null || this.leavesCopies) return;
+    this.leavesCopies = true;
+    const { enabled, interval } = this.parts.config.alerting;
+    // Rules are evaluated over the copies, and no more often than there are new ones.
+    const everyMs = enabled ? Math.min(snapshotIntervalMs, interval.ms) : snapshotIntervalMs;
+    this.housekeeping.start({ name: "leave a copy of the metrics", everyMs, run });
   }
 
   /** The copy that others read must not name a leader of before. */
