@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import type { FastifyInstance, InjectOptions } from "fastify";
 import { createServer } from "../../src/server/serve.js";
 import { adt, codeOf, Receiver, Sender } from "../integration/mllp-scene.js";
 import { ConfigFiles, type Files } from "../support/config-folder.js";
 import { clusterNode } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 
@@ -15,15 +14,6 @@ export const calm = {
   leaderLeaseTtlSeconds: 30,
   nodeTimeoutSeconds: 20,
 } as const;
-
-/** A port that is free now. The graph names its ports, so 0 will not do. */
-async function freePort(): Promise<number> {
-  const server = createSocketServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** ADT to the laboratory and the pharmacy; patient "nobody" is filtered, patient "broken" makes the handler throw. */
 export function feed(port: number, labPort: number, pharmacyPort: number, inbound = "adt-in"): Files {

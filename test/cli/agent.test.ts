@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { AgentProcess } from "../support/agent-process.js";
 import { runHere } from "../support/command.js";
+import { freePort } from "../support/free-ports.js";
 import { JobLedger } from "../support/job-ledger.js";
 import { StandInLeader } from "../support/stand-in-leader.js";
 
@@ -94,7 +94,7 @@ describe("holdfast agent", () => {
     const ledger = new JobLedger();
     // What is handed out in the very moment of a crash is handed out again.
     ledger.ttlMs = 3_000;
-    const port = await pickFreePort();
+    const port = await freePort();
     await using standby = await StandInLeader.start(ledger);
     const url = `http://127.0.0.1:${port}`;
     standby.fault = () => ({ kind: "not_leader", leaderUrl: null });

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run as runProgram } from "../../src/cli/run.js";
 import type { AlertAnswer } from "../../src/server/alert-answers.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runHere } from "../support/command.js";
 import { clusterNode, quick } from "../support/election.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
+import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { NotificationReceiver } from "../support/notification-receiver.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
@@ -20,7 +20,7 @@ describe("the commands of alerts", () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     receiver = await NotificationReceiver.start();
-    const port = await pickFreePort();
+    const port = await freePort();
     const notify = [`webhook:${receiver.url}/hush`];
     local = await startLocalNode({
       ...clusterNode(database.url, "a", quick),

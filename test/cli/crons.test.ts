@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run as runProgram } from "../../src/cli/run.js";
 import type { CronAnswer } from "../../src/server/cron-answers.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runHere } from "../support/command.js";
 import { clusterNode, quick } from "../support/election.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
+import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 
@@ -19,7 +19,7 @@ const crons = [
 ] as const;
 
 async function startServing(url: string, id: string) {
-  const port = await pickFreePort();
+  const port = await freePort();
   const api = { port, publicUrl: `http://127.0.0.1:${port}` };
   const local = await startLocalNode({ ...clusterNode(url, id, quick), api });
   for (const cron of crons) local.node.crons.define(cron);

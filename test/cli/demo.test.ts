@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TransitionAnswer } from "../../src/server/cluster-answers.js";
 import type { ListAnswer } from "../../src/server/page.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { runHere } from "../support/command.js";
 import { clearAway, DemoProcess, processesIn } from "../support/demo-process.js";
+import { freePort } from "../support/free-ports.js";
 import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
 
 const patienceMs = 120_000;
@@ -184,7 +184,7 @@ describe("holdfast demo", { timeout: patienceMs }, () => {
     [["--database", "postgres://host/database", "--fresh"], /--fresh throws only the embedded database away/],
   ])("refuses %j in one line", async (args, says) => {
     // The port is free, and is not what is refused.
-    const port = ["--port", String(await pickFreePort())];
+    const port = ["--port", String(await freePort())];
     const { code, stdout, stderr } = await runHere(["demo", ...port, ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createJobs, type Jobs } from "../../src/jobs.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { runHere } from "../support/command.js";
 import { clusterNode, quick } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 
@@ -17,7 +17,7 @@ describe("the commands of jobs", () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const port = await pickFreePort();
+    const port = await freePort();
     local = await startLocalNode({
       ...clusterNode(database.url, "a", quick),
       api: { port, publicUrl: `http://127.0.0.1:${port}` },

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createQueue, type Queue } from "../../src/queue/queue.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runHere } from "../support/command.js";
 import { clusterNode, quick } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 
 /** A node with the queue, serving on a port of its own. */
 async function startServing(url: string, id: string) {
-  const port = await pickFreePort();
+  const port = await freePort();
   const api = { port, publicUrl: `http://127.0.0.1:${port}` };
   const local = await startLocalNode({ ...clusterNode(url, id, quick), api });
   const queue = createQueue(local.node, {

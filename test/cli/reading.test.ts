@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { type CommandResult, runCommand, runHere } from "../support/command.js";
+import { freePort } from "../support/free-ports.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
 
@@ -81,7 +81,7 @@ describe("commands that read", () => {
   });
 
   it("no node that answers exits with 4 and the way out; --verbose adds the stack", async () => {
-    const nowhere = `http://127.0.0.1:${await pickFreePort()}`;
+    const nowhere = `http://127.0.0.1:${await freePort()}`;
     const { code, stdout, stderr } = await runCommand(["cluster", "nodes"], { env: { HOLDFAST_URL: nowhere } });
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(stderr).toBe(

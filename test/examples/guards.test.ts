@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
+import { freePort } from "../support/free-ports.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { type ExampleProcess, eventually, nextLeader, startExample } from "./example-process.js";
 
 async function startReplica(example: string, database: string): Promise<{ replica: ExampleProcess; url: string }> {
-  const port = await pickFreePort();
+  const port = await freePort();
   const replica = startExample(example, `${port}`, database);
   return { replica, url: `http://127.0.0.1:${port}` };
 }

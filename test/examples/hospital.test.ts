@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { heirOf } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { createTestDatabase, makeTestDirectory } from "../support/postgres.js";
 import { quickCluster, ServeProcess, type ServeSettings } from "../support/serve-process.js";
 import { type ExampleProcess, eventually, startExample } from "./example-process.js";
@@ -25,7 +25,7 @@ interface Movement {
 /** Ports and a folder of this test's own, for all processes that it starts. */
 async function takePlaces(): Promise<AsyncDisposable & { readonly archive: string }> {
   const archive = await makeTestDirectory();
-  const [adt, lab, pharmacy] = [await pickFreePort(), await pickFreePort(), await pickFreePort()];
+  const [adt, lab, pharmacy] = [await freePort(), await freePort(), await freePort()];
   vi.stubEnv("HOSPITAL_ADT_PORT", String(adt));
   vi.stubEnv("HOSPITAL_LAB_PORT", String(lab));
   vi.stubEnv("HOSPITAL_PHARMACY_URL", `http://127.0.0.1:${pharmacy}/movements`);

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { nextLeader } from "../examples/example-process.js";
+import { freePort } from "../support/free-ports.js";
 import { blocksOf, Guide, patience } from "../support/guide.js";
 import { rowsOf, startTestServer } from "../support/postgres.js";
 import { administratorEnv, isMissing } from "../support/programs.js";
@@ -33,7 +33,7 @@ async function startPatroni(isPrimary: () => boolean): Promise<AsyncDisposable &
 
 /** HAProxy with the guide's file, at an address of its own. */
 async function startProxy(env: Readonly<Record<string, string>>): Promise<AsyncDisposable & { readonly host: string }> {
-  const host = `127.0.0.1:${await pickFreePort()}`;
+  const host = `127.0.0.1:${await freePort()}`;
   const child = spawn("haproxy", ["-q", "-db", "-f", join(files, "patroni-haproxy.cfg")], {
     env: { ...administratorEnv, ...env, PG_BIND: host },
     stdio: ["ignore", "ignore", "inherit"],

@@ -1,15 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { pickFreePorts, processesIn } from "../support/demo-process.js";
+import { processesIn } from "../support/demo-process.js";
 import { heirOf } from "../support/election.js";
+import { freePorts } from "../support/free-ports.js";
 import { blocksOf, Guide, patience } from "../support/guide.js";
 import { resultOf } from "../support/installed-project.js";
 
 const block = blocksOf("demo");
 
 it("the demo is started, its leader killed by hand, and another leads", patience, async () => {
-  const port = await pickFreePorts(3);
+  const port = await freePorts(3);
   await using guide = await Guide.open("demo");
   /** Other tests may have the usual ports. */
   const elsewhere = (name: string): string =>

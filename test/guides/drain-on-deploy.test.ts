@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { closePatienceMs } from "../../src/cli/serving.js";
 import { resolveConfig } from "../../src/config/config.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { serveOpen } from "../api/served.js";
 import { runHere } from "../support/command.js";
 import { historyOf } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { blocksOf, Guide, patience } from "../support/guide.js";
 import { createTestDatabase, rowsOf } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
@@ -209,7 +209,7 @@ export const makeReport = async () => {
     patience,
     async () => {
       await using database = await createTestDatabase();
-      const ports = [await pickFreePort(), await pickFreePort()] as const;
+      const ports = [await freePort(), await freePort()] as const;
       const envOf = (port: number) => ({ DATABASE_URL: database.url, PORT: String(port) });
       await using guide = await Guide.open("drain-on-deploy", envOf(ports[0]));
       await using other = await Guide.open("drain-on-deploy", envOf(ports[1]));

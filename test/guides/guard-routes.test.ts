@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";
 import { describe, test } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { eventually, nextLeader } from "../examples/example-process.js";
+import { freePort } from "../support/free-ports.js";
 import { blocksOf, Guide, patience, runSql } from "../support/guide.js";
 import type { InstalledProject } from "../support/installed-project.js";
 import { createTestDatabase, rowsOf, withClient } from "../support/postgres.js";
@@ -20,7 +20,7 @@ interface Server {
 }
 
 async function startServer(project: InstalledProject, name: string): Promise<Server> {
-  const port = await pickFreePort();
+  const port = await freePort();
   const program = await project.start(block(name), { env: { PORT: `${port}` } });
   return { program, url: `http://localhost:${port}` };
 }
@@ -102,7 +102,7 @@ describe.concurrent("guard your routes", patience, () => {
     await using guide = await Guide.open("guard-routes", { DATABASE_URL: database.url });
     await guide.writeShown("orders.mjs", "fastify.mjs");
     // Other tests may have the guide's ports.
-    const [first, second] = [`${await pickFreePort()}`, `${await pickFreePort()}`];
+    const [first, second] = [`${await freePort()}`, `${await freePort()}`];
     const elsewhere = (name: string): Snippet => {
       const { text, ...rest } = block(name);
       return { ...rest, text: text.replaceAll("3001", first).replaceAll("3002", second) };

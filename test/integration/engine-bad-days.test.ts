@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { BulkReceiver } from "../support/bulk-receiver.js";
 import type { Files } from "../support/config-folder.js";
 import { EngineCluster } from "../support/engine-cluster.js";
 import { violationsOf } from "../support/engine-history.js";
 import { EngineLoad } from "../support/engine-load.js";
+import { freePort } from "../support/free-ports.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 import { codeOf, Receiver, Sender } from "./mllp-scene.js";
 
@@ -57,7 +57,7 @@ export const mute = defineOutbound({ name: "mute", transport: ${mllp({ host: "12
 }
 
 async function startStorm(url: string) {
-  const ports = { tight: await pickFreePort(), wide: await pickFreePort() };
+  const ports = { tight: await freePort(), wide: await freePort() };
   const store = await BulkReceiver.listen();
   const mute = await Receiver.listen();
   mute.onFrame = () => undefined;

@@ -1,21 +1,10 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { test } from "vitest";
 import { ConfigFiles, type Files } from "../support/config-folder.js";
 import { clusterNode, quick } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { ackFor, adt, codeOf, promiseOfTest, Receiver, Sender } from "./mllp-scene.js";
-
-/** A port that is free now. The graph names its ports, so 0 will not do. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 function feed(inPort: number, outPort: number, more = ""): Files {
   return {

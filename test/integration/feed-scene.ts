@@ -1,7 +1,7 @@
 import { vi } from "vitest";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { ConfigFiles } from "../support/config-folder.js";
 import { clusterNode, quick } from "../support/election.js";
+import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 import { adt, codeOf, Receiver, Sender } from "./mllp-scene.js";
@@ -27,7 +27,7 @@ export class FeedScene implements AsyncDisposable {
   }
 
   static async open(modules: Modules): Promise<FeedScene> {
-    const [database, lab, port] = [await createTestDatabase(), await Receiver.listen(), await pickFreePort()];
+    const [database, lab, port] = [await createTestDatabase(), await Receiver.listen(), await freePort()];
     const scene = new FeedScene(database, lab, port, await ConfigFiles.write({}));
     await scene.define(modules);
     return scene;

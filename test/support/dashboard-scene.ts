@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { createQueue } from "../../src/queue/queue.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { ConfigFiles, type Files } from "./config-folder.js";
 import { clusterNode, heirOf, quick } from "./election.js";
+import { freePort } from "./free-ports.js";
 import { startLocalNode } from "./local-node.js";
 import { createTestDatabase, makeTestDirectory } from "./postgres.js";
 import { ServeProcess, type ServeSettings } from "./serve-process.js";
@@ -47,7 +47,7 @@ export async function startDashboardScene(words: Words = ordinaryWords): Promise
     ending.push(() => database.drop());
     const archive = await makeTestDirectory();
     ending.push(() => rm(archive, { recursive: true, force: true }));
-    const folder = await ConfigFiles.write(graph(archive, await pickFreePort(), await pickFreePort()));
+    const folder = await ConfigFiles.write(graph(archive, await freePort(), await freePort()));
     ending.push(() => folder[Symbol.asyncDispose]());
     const nodes: ServeProcess[] = [];
     for (const id of words.nodes) {

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import type { NodesAnswer, StatusAnswer } from "../../src/server/cluster-answers.js";
 import { processMark } from "../../src/store/embedded/process-identity.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
+import { freePorts } from "./free-ports.js";
 import { makeTestDirectory } from "./postgres.js";
 import { type Exit, programPath, serveEnvironment } from "./serve-process.js";
 
@@ -57,7 +58,7 @@ export class DemoProcess implements AsyncDisposable {
   /** Does not wait for the start, which may be meant to fail. */
   static async spawn(options: DemoProcessOptions = {}): Promise<DemoProcess> {
     const { nodes = 3, args = [], env = {}, command = [process.execPath, programPath, "demo"] } = options;
-    const port = options.port ?? (await pickFreePorts(nodes));
+    const port = options.port ?? (await freePorts(nodes));
     const dataDir = options.dataDir ?? (await makeTestDirectory());
     const words = [...command, "--nodes", `${nodes}`, "--port", `${port}`, "--data-dir", dataDir, ...args];
     const onTerminal = options.onTerminal === true;
@@ -199,22 +200,5 @@ async function isListening(port: number): Promise<boolean> {
       resolve(true);
     });
     socket.once("error", () => resolve(false));
-  });
-}
-
-/** The first of so many ports in a row that are free now, below those that the kernel gives to clients. */
-export async function pickFreePorts(count: number): Promise<number> {
-  for (;;) {
-    const first = 10_000 + Math.floor(Math.random() * 10_000);
-    const free = await Promise.all(Array.from({ length: count }, (_, index) => canListen(first + index)));
-    if (free.every(Boolean)) return first;
-  }
-}
-
-async function canListen(port: number): Promise<boolean> {
-  const server = createServer();
-  return await new Promise((resolve) => {
-    server.once("error", () => resolve(false));
-    server.listen({ host: "127.0.0.1", port, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

@@ -1,5 +1,4 @@
 import { Client } from "pg";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { ConfigFiles, type Files } from "./config-folder.js";
 import { heirOf } from "./election.js";
@@ -7,6 +6,7 @@ import { type Address, feedFiles, outboundLanes, wards } from "./engine-feed.js"
 import type { EngineHistory, Fault } from "./engine-history.js";
 import type { EngineLoad } from "./engine-load.js";
 import { EngineReceivers } from "./engine-receivers.js";
+import { freePort } from "./free-ports.js";
 import { openPlaces, type Places } from "./places.js";
 import { quickCluster, ServeProcess, type ServeSettings } from "./serve-process.js";
 
@@ -59,7 +59,7 @@ export class EngineCluster implements AsyncDisposable {
     const placed = openPlaces(databaseUrl, { firewall });
     const receivers = await EngineReceivers.listen(new Map(places.map((place) => [place, placed.hostOf(place)])));
     const ports = new Map<string, number>();
-    for (const ward of wards) ports.set(ward, await pickFreePort());
+    for (const ward of wards) ports.set(ward, await freePort());
     const cluster = new EngineCluster(databaseUrl, placed, receivers, ports);
     cluster.more = more ?? cluster.more;
     if (usualTimings) cluster.timings = { "cluster.enabled": true };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import type { CommandResult } from "./command.js";
 import { repositoryRoot } from "./demo-process.js";
+import { freePort } from "./free-ports.js";
 import { type InstalledProject, type InstalledProjectOptions, installedProject } from "./installed-project.js";
 import { withClient } from "./postgres.js";
 import { type Snippet, snippet } from "./snippets.js";
@@ -91,7 +91,7 @@ type ReaderSettings = Readonly<
 
 /** What a reader sets who has a database, and one node on this machine. */
 export async function readerSettings(databaseUrl: string): Promise<ReaderSettings> {
-  const port = await pickFreePort();
+  const port = await freePort();
   return {
     DATABASE_URL: databaseUrl,
     HOLDFAST_STORE_URL: databaseUrl,

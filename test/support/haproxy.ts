@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { fileURLToPath } from "node:url";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import type { Address } from "./engine-feed.js";
+import { freePort } from "./free-ports.js";
 import { administratorEnv } from "./programs.js";
 
 /** The file that the guide to the engine shows, as it is. */
@@ -19,7 +19,7 @@ export interface HaProxy extends AsyncDisposable {
 
 /** HAProxy before two nodes, with a guide's configuration: that for one inbound unless another is named. */
 export async function startHaProxy(nodes: readonly Address[], file = ofInbounds): Promise<HaProxy> {
-  const address = { host: "127.0.0.1", port: await pickFreePort() };
+  const address = { host: "127.0.0.1", port: await freePort() };
   const [first, second] = nodes.map(({ host, port }) => `${host}:${port}`);
   const child = spawn("haproxy", ["-q", "-db", "-f", file], {
     env: {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
+import { freePort } from "./free-ports.js";
 import { withClient } from "./postgres.js";
 import { administratorEnv, isRoot } from "./programs.js";
 
@@ -42,7 +42,7 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-pgbouncer-"));
   const { hostname, port, username, password } = new URL(serverUrl);
-  const ownPort = await pickFreePort();
+  const ownPort = await freePort();
   const config = join(folder, "pgbouncer.ini");
   const authFile = join(folder, "users.txt");
   const addresses = { place, port: ownPort, serverHost: hostname, serverPort: port, authFile };

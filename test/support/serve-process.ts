@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { environmentName } from "../../src/config/environment-name.js";
-import { pickFreePort } from "../../src/store/embedded/port.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
+import { freePort } from "./free-ports.js";
 
 /** The command line as it ships: `npm run build` makes it. */
 export const programPath = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -97,7 +97,7 @@ export class ServeProcess implements AsyncDisposable {
   /** Does not wait for the start, which may be meant to fail or to take long. */
   static async spawn(options: ServeOptions = {}): Promise<ServeProcess> {
     const { command = "serve", settings = {}, args = [], env = {}, cwd } = options;
-    const port = settings["api.port"] ?? (await pickFreePort());
+    const port = settings["api.port"] ?? (await freePort());
     const folder = await mkdtemp(join(tmpdir(), "holdfast-serve-"));
     const url = `http://127.0.0.1:${port}`;
     const all = { "api.port": port, "api.public_url": url, ...settings };
