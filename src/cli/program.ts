@@ -12,6 +12,7 @@ import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { drillCommand } from "./commands/drill.js";
 import { exportCommand } from "./commands/export.js";
+import { helpCommand } from "./commands/help.js";
 import { jobsCommand } from "./commands/jobs.js";
 import { leaderCommand } from "./commands/leader.js";
 import { messagesCommand } from "./commands/messages.js";
@@ -54,6 +55,7 @@ export function createProgram(cli: CommandLine): Command {
 
 /** What holds for each command, however deep: commander passes settings on only to commands that it makes itself. */
 function settle(command: Command, cli: CommandLine): Command {
+  if (command.commands.length > 0) command.helpCommand(false).addCommand(helpCommand());
   command
     .exitOverride((error) => {
       throw told(error, command);

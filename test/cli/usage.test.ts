@@ -14,6 +14,9 @@ describe("a command that is called wrongly", () => {
     [["cluster", "nodse"], 'unknown command "nodse". Did you mean nodes?'],
     [["cluster", "nodes", "--jsn"], 'unknown option "--jsn". Did you mean --json?'],
     [["foo"], 'unknown command "foo". See "holdfast --help".'],
+    [["help", "foo"], 'unknown command "foo". See "holdfast --help".'],
+    [["help", "cluster", "foo"], 'unknown command "foo". See "holdfast cluster --help".'],
+    [["help", "serve", "foo"], 'unknown command "foo". See "holdfast serve --help".'],
     [["cluster", "nodes", "--foo"], 'unknown option "--foo". See "holdfast cluster nodes --help".'],
     [["node", "show"], 'missing required argument "id". See "holdfast node show --help".'],
     [["drill", "crash"], 'required option "--role <role>" not specified. See "holdfast drill crash --help".'],
@@ -78,6 +81,17 @@ describe("a command that is called wrongly", () => {
     const help = await holdfast(["drill", "stall", "--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toContain("--force");
+  });
+
+  it.each([
+    [[], []],
+    [["cluster"], []],
+    [["cluster"], ["nodes"]],
+    [[], ["drill", "stall"]],
+  ])("%j help %j prints what --help does", async (before, after) => {
+    const help = await holdfast([...before, "help", ...after]);
+    expect(help).toEqual(await holdfast([...before, ...after, "--help"]));
+    expect(help.code).toBe(0);
   });
 
   it("a token is taken from no option", async () => {
