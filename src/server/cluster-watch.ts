@@ -155,6 +155,8 @@ export class ClusterWatch {
   /** False where the database did not answer. */
   private async read(): Promise<boolean> {
     try {
+      // What there was before the first sight of the leaders: whatever comes after it is told, however soon.
+      if (this.recent === null) await this.readHistory();
       const isNodesTurn = performance.now() - this.nodesReadAt >= this.limits.clusterLookMs * 0.9;
       await this.readLeaders(isNodesTurn);
       await this.readHistory();

@@ -85,6 +85,23 @@ describe("GET /cluster/events", () => {
     expect(await next(events, "history")).toMatchObject({ id: "3" });
   });
 
+  it("tells of a change that comes right after who leads was read for the first time", async () => {
+    await using served = await listen({}, { clusterLookMs: 10 });
+    const { node } = served;
+    settle(node);
+    const leases = node.cluster.leases.bind(node.cluster);
+    const change = async () => {
+      const before = await leases();
+      node.leases = [lease("scheduler", "node-b", { epoch: 8n }), lease("engine", null)];
+      node.transitions = [transition(1, { nodeId: "node-b" as never })];
+      return before;
+    };
+    Object.assign(node.cluster, { leases: async () => await (node.transitions.length === 0 ? change() : leases()) });
+    await using events = await hear(served);
+    expect((await next(events, "leaders"))?.data).toMatchObject({ items: [{}, { leader_id: "node-a" }] });
+    expect(await next(events, "history")).toMatchObject({ id: "1", data: { node_id: "node-b" } });
+  });
+
   it("tells a listener that comes back what it has missed", async () => {
     await using served = await listen({}, unhurried);
     served.node.transitions = [transition(12), transition(9), transition(7)];

@@ -38,12 +38,24 @@ class Page {
   }
 }
 
-async function until(events: ServerEvents, wanted: (event: ServerEvent) => boolean): Promise<ServerEvent> {
-  for (;;) {
+type Wanted = (event: ServerEvent) => boolean;
+
+async function until(events: ServerEvents, wanted: Wanted): Promise<ServerEvent> {
+  return (await untilAll(events, [wanted]))[0] as ServerEvent;
+}
+
+/** One of each, in whichever order they come. */
+async function untilAll(
+  events: ServerEvents,
+  wanted: readonly Wanted[],
+): Promise<readonly (ServerEvent | undefined)[]> {
+  const heard: ServerEvent[] = [];
+  while (!wanted.every((each) => heard.some(each))) {
     const event = await events.next();
     if (event === null) throw new Error("the stream ended");
-    if (wanted(event)) return event;
+    heard.push(event);
   }
+  return wanted.map((each) => heard.find(each));
 }
 
 const leads = (role: string, leader: string) => (event: ServerEvent) =>
@@ -89,10 +101,10 @@ test("a page of a standby acts through it, and follows a failover", { timeout: 9
   await using events = await ServerEvents.open(standby.url, { path: "/cluster/events", token: operator.secret });
   await until(events, leads("scheduler", "node-1"));
   leader.kill("SIGKILL");
-  await until(events, leads("scheduler", "node-2"));
-  const history = await until(events, ({ event, data }) => event === "history" && data.role === "scheduler");
-  expect(history.data).toMatchObject({ event: "elected", node_id: "node-2", previous_node_id: "node-1" });
-  expect(history.data.gap_seconds).toBeGreaterThanOrEqual(0);
+  const isElected: Wanted = ({ event, data }) => event === "history" && data.role === "scheduler";
+  const [history] = await untilAll(events, [isElected, leads("scheduler", "node-2")]);
+  expect(history?.data).toMatchObject({ event: "elected", node_id: "node-2", previous_node_id: "node-1" });
+  expect(history?.data.gap_seconds).toBeGreaterThanOrEqual(0);
   const again = await page.act("POST", "/v1/jobs", { op: "x", job_id: "job-2", payload: {} });
   expect(again.headers.get("x-holdfast-node")).toBe("node-2");
   expect(again.status).toBe(201);

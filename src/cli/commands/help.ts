@@ -9,7 +9,7 @@ export function helpCommand(): Command {
       let found = help.parent ?? help;
       for (const word of words) {
         const inner = found.commands.find((command) => command.name() === word);
-        if (inner === undefined) found.error(`unknown command '${word}'`, { code: "commander.unknownCommand" });
+        if (inner === undefined) return found.error(`unknown command '${word}'`, { code: "commander.unknownCommand" });
         found = inner;
       }
       found.outputHelp();
