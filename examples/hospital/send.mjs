@@ -46,6 +46,8 @@ function message(number) {
 }
 
 let sent = 0;
+/** As it is until it is acknowledged: with another time in it, what is sent again would be another message. */
+let next = message(sent);
 for (let turn = 0; sent < count; turn += 1) {
   const address = /** @type {string} */ (addresses[turn % addresses.length]);
   try {
@@ -76,12 +78,13 @@ async function sendOver(address) {
       const answer = new Promise((resolve) => {
         answered = resolve;
       });
-      socket.write(framed(message(sent)));
+      socket.write(framed(next));
       const ack = await Promise.race([answer, lost]);
       const code = field(ack, "MSA", 1);
       console.log(`${code} ${field(ack, "MSA", 2)} ${field(ack, "MSA", 3)}`.trimEnd());
       if (code === "AE") throw new Error("it was not taken in: once more");
       sent += 1;
+      next = message(sent);
     }
   } finally {
     socket.destroy();

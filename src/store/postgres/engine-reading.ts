@@ -54,10 +54,11 @@ export class EngineReading {
     if (!isMessageId(id)) return null;
     const [row] = await this.rowsOf([Number(id)]);
     if (row === undefined) return null;
-    const [steps, deadLetters, pending, ack] = await Promise.all([
+    // Before what became of it: whoever sees that nothing waits any more also sees all that came of it.
+    const pending = await this.pendingOf(id);
+    const [steps, deadLetters, ack] = await Promise.all([
       this.stepsOf(id),
       this.lettersOf(id),
-      this.pendingOf(id),
       this.questions.rows<{ ack: Buffer | null }>(
         "reading an answer",
         `select ack from ${this.schema}.engine_messages where id = $1`,
