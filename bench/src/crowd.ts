@@ -8,6 +8,8 @@ const countedBeats = 15;
 /** The default. */
 export const heartbeatMs = 1_000;
 const fewStandbys = 2;
+/** When a role has changed hands, all who stand by look at it within a tenth of a beat: so long until a crowd has come to rest. */
+const restMs = 2 * heartbeatMs;
 /** Many nodes that connect to a server which has many already. */
 const joiningPatienceMs = 180_000;
 
@@ -78,10 +80,16 @@ export class Crowd {
     return (rows[0]?.calls ?? 0) / beats / this.standbys;
   }
 
-  async crashes(rounds: number, after: (round: number, times: readonly number[]) => void): Promise<readonly number[]> {
+  /** Of a cluster at rest; or of one that has elected another leader within the last second, and is busy with that. */
+  async crashes(
+    rounds: number,
+    after: (round: number, times: readonly number[]) => void,
+    { atRest = true }: { readonly atRest?: boolean } = {},
+  ): Promise<readonly number[]> {
     const times: number[] = [];
     for (let round = 1; round <= rounds; round++) {
       await this.leadApart();
+      if (atRest) await pause(restMs);
       await this.cluster.pauseAnywhere();
       times.push((await this.cluster.crash()).ms);
       after(round, times);
@@ -104,13 +112,14 @@ export class Crowd {
   }
 }
 
-/** Crashes of a leader with two standbys, each in a process of its own. */
+/** Crashes of a leader with two standbys, each in a process of its own, at rest. */
 export async function crashesOfFew(server: BenchServer, rounds: number): Promise<readonly number[]> {
   const cluster = new Cluster(server, { schema: "few", standbys: fewStandbys });
   const times: number[] = [];
   for (let round = 1; round <= rounds; round++) {
     await cluster.fill();
     await cluster.settled();
+    await pause(restMs);
     await cluster.pauseAnywhere();
     times.push((await cluster.crash()).ms);
   }

@@ -46,6 +46,11 @@ export async function benchLargestCrowd(options: BenchOptions): Promise<readonly
   const many = await crowd.crashes(rounds, (round, times) => {
     options.progress(`crash ${round} of ${rounds} with ${size} standbys: p50 ${median(times).toFixed(1)} ms`);
   });
+  const soonAgain = await crowd.crashes(
+    Math.ceil(rounds / 2),
+    (round, times) => options.progress(`crash ${round} right after an election: p50 ${median(times).toFixed(1)} ms`),
+    { atRest: false },
+  );
   await crowd.close();
   const few = [...before, ...(await crashesOfFew(server, Math.floor(rounds / 2)))];
   const peer = `2 standbys: ${median(few).toFixed(1)} ms`;
@@ -57,6 +62,7 @@ export async function benchLargestCrowd(options: BenchOptions): Promise<readonly
     reported("scale_standbys_failover_ratio", median(many) / median(few), "x", peer),
     reported("scale_standbys_crash_failover_p50", median(many), "ms", words),
     reported("scale_standbys_crash_failover_max", Math.max(...many), "ms", words),
+    reported("scale_standbys_second_crash_p50", median(soonAgain), "ms", `${words}, a second after another change`),
     reported("scale_standbys_sessions", sessions, "sessions", words),
   ];
 }
