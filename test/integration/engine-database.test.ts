@@ -197,7 +197,10 @@ it("says that its database is away, and goes on when it is back", async () => {
   await sql("INSERT INTO orders VALUES (1)");
   const { intake, source } = await poll();
   await eventually(() => expect(intake.kept).toHaveLength(1));
-  await sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast inbound feed'");
+  await sql(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name = 'holdfast inbound feed' AND datname = current_database()`,
+  );
   await sql("INSERT INTO orders VALUES (2)");
   await eventually(async () => expect(await marks()).toEqual(["yes", "yes"]));
   await eventually(() => expect(source.state.reason).toBeNull());

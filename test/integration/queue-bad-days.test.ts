@@ -61,7 +61,10 @@ test("a function that hangs holds its own lane, which says so, and the others go
   await expect.poll(() => seen).toEqual(["free 1"]);
   // Also where what is claimed has to be read again.
   await withClient(database.url, (client) =>
-    client.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like '%pool%'"),
+    client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name like '%pool%' and datname = current_database()`,
+    ),
   );
   await expect
     .poll(async () => (await a.queue.lanes()).find(({ lane }) => lane === "stuck"))

@@ -6,10 +6,11 @@ const leftOut = ["only", "skip", "todo"];
 const leftOutAliases = ["fit", "xit", "xtest", "fdescribe", "xdescribe"];
 const sleepers = ["setTimeout", "sleep", "delay"];
 const longestPauseMs = 100;
+const endsSessions = /pg_terminate_backend\(pid\).*from pg_stat_activity/is;
 
 /**
  * A test that is left out, alone or asleep says less than it seems to. `skipIf` and `runIf` stay allowed: they carry their
- * reason, and the runner prints what they leave out.
+ * reason, and the runner prints what they leave out. The server is shared: who ends sessions ends those of one's own database.
  */
 export function mannerViolations(file: SourceFile): readonly Violation[] {
   if (!isTest(file.path)) return [];
@@ -17,6 +18,9 @@ export function mannerViolations(file: SourceFile): readonly Violation[] {
   const constants = numericConstants(file);
   const found: Violation[] = [];
   visit(program, (node) => {
+    if (endsSessions.test(textOf(node)) && !textOf(node).includes("current_database()")) {
+      found.push(`${file.path}:${lineAt(file.text, node.start)} ends the sessions of other tests`);
+    }
     if (node.type !== "CallExpression" || !isNode(node.callee)) return;
     const at = `${file.path}:${lineAt(file.text, node.start)}`;
     const name = leftOutBy(node.callee, argumentsOf(node));
@@ -25,6 +29,11 @@ export function mannerViolations(file: SourceFile): readonly Violation[] {
     if (pauseMs >= longestPauseMs) found.push(`${at} sleeps for ${pauseMs} ms: wait on an event or on virtual time`);
   });
   return found;
+}
+
+function textOf({ type, value }: SyntaxNode): string {
+  if (type === "TemplateElement") return (value as { readonly raw: string }).raw;
+  return type === "Literal" && typeof value === "string" ? value : "";
 }
 
 function leftOutBy(callee: SyntaxNode, args: readonly SyntaxNode[]): string | undefined {
