@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { heirOf } from "../support/election.js";
@@ -83,6 +85,31 @@ it("runs by itself, with no other settings", { timeout: 90_000 }, async () => {
   const files = await gotBy(systems, "archive", 7);
   const file = await readFile(join(places.archive, files.find((name) => name.startsWith(`${first}-`)) ?? ""), "utf8");
   expect(file).toMatch(/^MSH\|\^~\\&\|HIS\|.*\rPID\|.*\|000-00-1000\rPV1\|.*\r$/s);
+});
+
+it("sends the same message again where none was acknowledged, also in another second", {
+  timeout: 60_000,
+}, async () => {
+  const frames: string[] = [];
+  const second = (): number => Math.floor(Date.now() / 1_000);
+  const deaf = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", (frame) => {
+      frames.push(String(frame));
+      const asked = second();
+      const hangUp = (): unknown => (second() > asked ? socket.destroy() : setTimeout(hangUp, 10));
+      hangUp();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(deaf, "listening");
+  const { port } = deaf.address() as AddressInfo;
+  await using sender = startExample("hospital/send", "1", `127.0.0.1:${port}`);
+  await eventually(
+    () => (frames.length >= 2 ? true : undefined),
+    () => `it has sent ${frames.length} messages: ${sender.lines.join("; ")}`,
+  );
+  expect(frames[1]).toBe(frames[0]);
+  deaf.close();
 });
 
 it("goes on where its leader was killed: nothing is lost, all is in order, and beds are remembered", {

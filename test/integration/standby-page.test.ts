@@ -40,14 +40,10 @@ class Page {
 
 type Wanted = (event: ServerEvent) => boolean;
 
-async function until(events: ServerEvents, wanted: Wanted): Promise<ServerEvent> {
-  return (await untilAll(events, [wanted]))[0] as ServerEvent;
-}
-
 /** One of each, in whichever order they come. */
-async function untilAll(
+async function until(
   events: ServerEvents,
-  wanted: readonly Wanted[],
+  ...wanted: readonly Wanted[]
 ): Promise<readonly (ServerEvent | undefined)[]> {
   const heard: ServerEvent[] = [];
   while (!wanted.every((each) => heard.some(each))) {
@@ -102,7 +98,7 @@ test("a page of a standby acts through it, and follows a failover", { timeout: 9
   await until(events, leads("scheduler", "node-1"));
   leader.kill("SIGKILL");
   const isElected: Wanted = ({ event, data }) => event === "history" && data.role === "scheduler";
-  const [history] = await untilAll(events, [isElected, leads("scheduler", "node-2")]);
+  const [history] = await until(events, isElected, leads("scheduler", "node-2"));
   expect(history?.data).toMatchObject({ event: "elected", node_id: "node-2", previous_node_id: "node-1" });
   expect(history?.data.gap_seconds).toBeGreaterThanOrEqual(0);
   const again = await page.act("POST", "/v1/jobs", { op: "x", job_id: "job-2", payload: {} });
