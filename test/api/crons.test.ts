@@ -11,7 +11,7 @@ function keep({ node }: Pick<Served, "node">, name: string, given: Partial<CronR
   node.cronTables.crons.set(name, {
     name,
     source: "settings",
-    schedule: "0 2 * * *",
+    schedule: "0 4 * * *",
     timeZone: "Europe/Berlin",
     op: "report",
     payload: { secret: "hush" },
@@ -59,7 +59,7 @@ describe("GET /v1/crons", () => {
     const [catching, nightly, resting, was] = body.items;
     expect(catching).toEqual({
       name: "catching",
-      schedule: "0 2 * * *",
+      schedule: "0 4 * * *",
       time_zone: "Europe/Berlin",
       op: "report",
       missed: "catch_up",
@@ -74,7 +74,7 @@ describe("GET /v1/crons", () => {
     expect(nightly).toMatchObject({ name: "nightly", missed: "coalesce", catch_up_max: null, source: "settings" });
     const next = new Date(Number(nightly?.next_tick) * 1000);
     expect(next.getTime()).toBeGreaterThan(Date.now());
-    expect(next.toLocaleTimeString("en-GB", { timeZone: "Europe/Berlin" })).toBe("02:00:00");
+    expect(next.toLocaleTimeString("en-GB", { timeZone: "Europe/Berlin" })).toBe("04:00:00");
     expect(resting).toMatchObject({ name: "resting", paused: true, next_tick: null });
     expect(was).toMatchObject({ name: "was", gone_at: 1_750_000_000.5, next_tick: null });
   });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { clusterNode } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
-import { type Answer, calm, EngineScene, feed, ServedEngineNode, visit } from "./engine-scene.js";
+import { type Answer, EngineScene, feed, ServedEngineNode, visit } from "./engine-scene.js";
 
 const idsOf = ({ body }: Answer): readonly string[] => (body.items as { id: string }[]).map(({ id }) => id);
 

@@ -2,18 +2,10 @@ import type { FastifyInstance, InjectOptions } from "fastify";
 import { createServer } from "../../src/server/serve.js";
 import { adt, codeOf, Receiver, Sender } from "../integration/mllp-scene.js";
 import { ConfigFiles, type Files } from "../support/config-folder.js";
-import { clusterNode } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
-
-/** Nobody fails here: a leader keeps its role also on a machine that is busy for seconds. */
-export const calm = {
-  heartbeatSeconds: 0.25,
-  leaderFenceTimeoutSeconds: 20,
-  leaderLeaseTtlSeconds: 30,
-  nodeTimeoutSeconds: 20,
-} as const;
 
 /** ADT to the laboratory and the pharmacy; patient "nobody" is filtered, patient "broken" makes the handler throw. */
 export function feed(port: number, labPort: number, pharmacyPort: number, inbound = "adt-in"): Files {

@@ -214,7 +214,7 @@ describe("a leader's address", () => {
 
   it("that gives no answer in time leaves it unknown what was done", async () => {
     const { url } = await leaderThat(() => undefined);
-    expect(await ask(standbyOf(url), { forwardMs: 50 })).toMatchObject({ status: 503, error: "UNKNOWN_OUTCOME" });
+    expect(await ask(standbyOf(url), { forwardMs: 1_000 })).toMatchObject({ status: 503, error: "UNKNOWN_OUTCOME" });
   });
 
   it.each([

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { createQueue } from "../../src/queue/queue.js";
 import { createServer } from "../../src/server/serve.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 /** A node with the queue and its API, without a port. */
 async function startServed(url: string, id: string) {
-  const settings = { ...clusterNode(url, id, quick), api: { publicUrl: `http://${id}:1` } };
+  const settings = { ...clusterNode(url, id, calm), api: { publicUrl: `http://${id}:1` } };
   const local = await startLocalNode(settings);
   await local.node.access.refresh();
   const queue = createQueue(local.node, { name: "orders", role: "scheduler", policy: "block", maxAttempts: 1 });
@@ -63,7 +63,7 @@ test("a standby shows, pauses and skips the leader's lanes, and sends a redrive 
   const again = await post(a.app, redrive);
   expect(again.statusCode).toBe(409);
   expect(again.json()).toMatchObject({ error: "REFUSED", message: expect.stringContaining("was redriven at") });
-  expect(await lanes("state=paused")).toMatchObject([{ depth: 1 }]);
+  await expect.poll(async () => await lanes("state=paused")).toMatchObject([{ depth: 1 }]);
   expect(done).not.toContain("a/b 1");
   await post(b.app, "/queue/lanes/a%2Fb/resume");
   await expect.poll(() => done).toContain("a/b 1");

@@ -1,9 +1,9 @@
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { calm, ServedEngineNode } from "../api/engine-scene.js";
+import { ServedEngineNode } from "../api/engine-scene.js";
 import { type CommandResult, runHere } from "../support/command.js";
 import { ConfigFiles, type Files } from "../support/config-folder.js";
-import { clusterNode } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { createQueue, type Queue } from "../../src/queue/queue.js";
 import type { QueueOptions } from "../../src/queue/queue-settings.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
 async function startQueue(url: string, options: Partial<QueueOptions> = {}) {
-  const local = await startLocalNode(clusterNode(url, "a", quick));
+  const local = await startLocalNode(clusterNode(url, "a", calm));
   const queue = createQueue(local.node, { name: "orders", backoffMs: 10, backoffCapMs: 50, ...options });
   await queue.opened();
   return { ...local, queue, [Symbol.asyncDispose]: () => local.node.close() };
@@ -37,7 +37,7 @@ test("whoever reads the messages for long holds up neither a new segment nor wha
 
 test("queues that are made together are opened together", async () => {
   await using database = await createTestDatabase();
-  await using local = await startLocalNode(clusterNode(database.url, "a", quick));
+  await using local = await startLocalNode(clusterNode(database.url, "a", calm));
   const names = ["a", "b", "c", "d", "e", "f"];
   const queues = names.map((name) => createQueue(local.node, { name, role: "scheduler" }));
   await Promise.all(queues.map((queue) => queue.opened()));
@@ -58,7 +58,13 @@ test("a function that hangs holds its own lane, which says so, and the others go
   });
   await a.queue.enqueue({ lane: "stuck", body: "one" });
   await a.queue.enqueue({ lane: "free", body: "two" });
-  await expect.poll(() => seen).toEqual(["free 1"]);
+  await expect
+    .poll(async () => await a.queue.lanes())
+    .toMatchObject([
+      { lane: "free", done: 1 },
+      { lane: "stuck", attempts: 1 },
+    ]);
+  expect(seen).toEqual(["free 1"]);
   // Also where what is claimed has to be read again.
   await withClient(database.url, (client) =>
     client.query(

@@ -2,12 +2,12 @@ import { test } from "vitest";
 import type { QueueConduct } from "../../src/queue/conduct.js";
 import type { Message } from "../../src/queue/message.js";
 import { Queue } from "../../src/queue/queue.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 async function startQueue(url: string, conduct: QueueConduct) {
-  const local = await startLocalNode(clusterNode(url, "a", quick));
+  const local = await startLocalNode(clusterNode(url, "a", calm));
   const options = { name: "orders", role: "scheduler", backoffMs: 10, backoffCapMs: 50, stages: ["in", "out"] };
   const queue = new Queue(local.node, options, conduct);
   return { node: local.node, queue, [Symbol.asyncDispose]: () => local.node.close() };

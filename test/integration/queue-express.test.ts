@@ -2,7 +2,7 @@ import { test } from "vitest";
 import { Journaled } from "../../src/queue/handler-call.js";
 import type { Message } from "../../src/queue/message.js";
 import { Queue } from "../../src/queue/queue.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
@@ -12,7 +12,7 @@ const on = (stage: string, { lane, body }: Message): Journaled => new Journaled(
 
 /** Whatever comes in goes through "mid" to "out", where it is noted. `fails` says of which messages "mid" throws at the first sight. */
 async function startRelay(url: string, fails: (body: string) => boolean) {
-  const local = await startLocalNode(clusterNode(url, "a", quick));
+  const local = await startLocalNode(clusterNode(url, "a", calm));
   const failed = new Set<string>();
   const out: string[] = [];
   const middle = (message: Message): Journaled => {

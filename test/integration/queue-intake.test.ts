@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { createQueue } from "../../src/queue/queue.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 test("callers with keys and handlers that produce share a lane, and each message gets a place of its own", async () => {
   await using database = await createTestDatabase();
-  await using local = await startLocalNode(clusterNode(database.url, "a", quick));
+  await using local = await startLocalNode(clusterNode(database.url, "a", calm));
   const queue = createQueue(local.node, { name: "orders", stages: ["ingress", "routed"], batch: 5 });
   const routed: string[] = [];
   queue.process("ingress", async ({ body }) => await Promise.resolve([{ stage: "routed", lane: "all", body }]));

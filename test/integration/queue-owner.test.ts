@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { createQueue } from "../../src/queue/queue.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
 test("a node makes a queue once, and keeps it", async () => {
   await using database = await createTestDatabase();
-  await using local = await startLocalNode(clusterNode(database.url, "a", quick));
+  await using local = await startLocalNode(clusterNode(database.url, "a", calm));
   const queue = createQueue(local.node, { name: "orders" });
   expect(() => createQueue(local.node, { name: "orders", role: "billing" })).toThrow('has a queue "orders" already');
   expect(local.node.queues.get("orders")).toBe(queue);
@@ -17,8 +17,8 @@ test("a node makes a queue once, and keeps it", async () => {
 
 test("a queue belongs to the role that led it first: the leader of another one gives up, and says why", async () => {
   await using database = await createTestDatabase();
-  await using a = await startLocalNode(clusterNode(database.url, "a", quick));
-  await using b = await startLocalNode(clusterNode(database.url, "b", quick));
+  await using a = await startLocalNode(clusterNode(database.url, "a", calm));
+  await using b = await startLocalNode(clusterNode(database.url, "b", calm));
   const queue = createQueue(a.node, { name: "orders" });
   await expect
     .poll(() =>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createQueue } from "../../src/queue/queue.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { startPgBouncer } from "../support/pgbouncer.js";
 import { createTestDatabase } from "../support/postgres.js";
@@ -11,7 +11,7 @@ test.skipIf(isMissing("pgbouncer"))(
   async () => {
     await using database = await createTestDatabase();
     await using pooler = await startPgBouncer(database.url);
-    await using first = await startLocalNode(clusterNode(pooler.through(database.url), "first", quick));
+    await using first = await startLocalNode(clusterNode(pooler.through(database.url), "first", calm));
     const queue = createQueue(first.node, {
       name: "orders",
       stages: ["ingress", "outbound"],

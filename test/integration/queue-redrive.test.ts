@@ -2,12 +2,12 @@ import { test } from "vitest";
 import type { Message } from "../../src/queue/message.js";
 import { createQueue, type Queue } from "../../src/queue/queue.js";
 import type { QueueOptions } from "../../src/queue/queue-settings.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 async function startQueue(url: string, nodeId: string, options: Partial<QueueOptions> = {}) {
-  const local = await startLocalNode(clusterNode(url, nodeId, quick));
+  const local = await startLocalNode(clusterNode(url, nodeId, calm));
   const queue = createQueue(local.node, { name: "orders", role: "scheduler", maxAttempts: 1, ...options });
   return { local, queue, [Symbol.asyncDispose]: () => local.node.close() };
 }

@@ -2,7 +2,7 @@ import { test } from "vitest";
 import type { Message } from "../../src/queue/message.js";
 import { createQueue, type Queue } from "../../src/queue/queue.js";
 import type { QueueOptions } from "../../src/queue/queue-settings.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 
@@ -10,7 +10,7 @@ const x = { stage: "ingress", lane: "x" } as const;
 
 /** Two nodes of a cluster, each with the queue: the first leads, the second is where the operator is. */
 async function startPair(url: string, options: Partial<QueueOptions> = {}) {
-  const leading = await startLocalNode(clusterNode(url, "a", quick));
+  const leading = await startLocalNode(clusterNode(url, "a", calm));
   const queue = createQueue(leading.node, {
     name: "orders",
     role: "scheduler",
@@ -19,7 +19,7 @@ async function startPair(url: string, options: Partial<QueueOptions> = {}) {
     ...options,
   });
   await isOpen(queue);
-  const standby = await startLocalNode(clusterNode(url, "b", quick));
+  const standby = await startLocalNode(clusterNode(url, "b", calm));
   const elsewhere = createQueue(standby.node, { name: "orders", role: "scheduler" });
   return {
     queue,

@@ -3,14 +3,19 @@ import { test } from "vitest";
 import type { Message } from "../../src/queue/message.js";
 import { createQueue, type Queue } from "../../src/queue/queue.js";
 import type { QueueOptions } from "../../src/queue/queue-settings.js";
-import { clusterNode, heirOf, quick } from "../support/election.js";
+import { calm, clusterNode, heirOf, quick } from "../support/election.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 const soon = { backoffMs: 10, backoffCapMs: 50 } as const;
 
-async function startQueue(url: string, nodeId: string, options: Partial<QueueOptions> = {}) {
-  const local = await startLocalNode(clusterNode(url, nodeId, quick));
+async function startQueue(
+  url: string,
+  nodeId: string,
+  options: Partial<QueueOptions> = {},
+  timing: typeof calm | typeof quick = calm,
+) {
+  const local = await startLocalNode(clusterNode(url, nodeId, timing));
   const queue = createQueue(local.node, { name: "orders", role: "scheduler", ...soon, ...options });
   return { local, queue, [Symbol.asyncDispose]: () => local.node.close() };
 }
@@ -69,7 +74,7 @@ test.concurrent("a head that fails for good makes way with its reason, or holds 
 }) => {
   await using database = await createTestDatabase();
   await using a = await startQueue(database.url, "a", { maxAttempts: 2 });
-  await using b = await startLocalNode(clusterNode(database.url, "a2", quick));
+  await using b = await startLocalNode(clusterNode(database.url, "a2", calm));
   const blocking = createQueue(b.node, { name: "blocking", role: "blocker", policy: "block", maxAttempts: 2, ...soon });
   let broken = true;
   const done: string[] = [];
@@ -143,8 +148,9 @@ test.concurrent("the next leader goes on where the last one stopped, and loses a
   expect,
 }) => {
   await using database = await createTestDatabase();
-  await using a = await startQueue(database.url, "a", { concurrency: 4, batch: 10 });
-  await using b = await startQueue(database.url, "b", { concurrency: 4, batch: 10 });
+  // Who stepped down is nobody's heir for a TTL.
+  await using a = await startQueue(database.url, "a", { concurrency: 4, batch: 10 }, quick);
+  await using b = await startQueue(database.url, "b", { concurrency: 4, batch: 10 }, quick);
   const seen: Message[] = [];
   const handler = async (message: Message) => await Promise.resolve(void seen.push(message));
   for (const { queue } of [a, b]) queue.process("ingress", handler);
@@ -206,8 +212,8 @@ test.concurrent("a lane can be paused and resumed, looked into, and counted with
     { lane: "y", body: "1" },
   ]);
   await expect.poll(() => seen).toContain("y 1");
+  await expect.poll(() => a.queue.depth()).toEqual({ ingress: 1 });
   expect(await a.queue.peek(lane)).toMatchObject([{ position: 2, size: 2, headers: { type: "b" } }]);
-  expect(await a.queue.depth()).toEqual({ ingress: 1 });
   await a.queue.resume(lane);
   await expect.poll(() => seen).toContain("x 22");
   await expect(a.queue.pause({ stage: "ingress", lane: "none" })).rejects.toMatchObject({ code: "NOT_FOUND" });

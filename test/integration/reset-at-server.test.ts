@@ -17,7 +17,9 @@ async function speakToWitnesses(url: string): Promise<void> {
 async function cutOff(evidenceGrace: string) {
   const database = await createTestDatabase();
   const firewall = startFirewall(database.url);
-  const cluster = { leaderElection: { evidenceGrace } };
+  // Trust that outlasts whatever a busy machine makes of the takeover.
+  const trust = { leaderFenceTimeoutSeconds: 12, leaderLeaseTtlSeconds: 15 };
+  const cluster = { ...trust, leaderElection: { evidenceGrace } };
   const first = await NodeProcess.start({ settings: clusterNode(firewall.through(database.url), "first", cluster) });
   const { epoch = 0n } = await first.said("elected");
   const second = await NodeProcess.start({ settings: clusterNode(database.url, "second", cluster) });

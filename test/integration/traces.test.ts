@@ -5,7 +5,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createQueue } from "../../src/queue/queue.js";
 import { createServer } from "../../src/server/serve.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
@@ -29,7 +29,7 @@ const spansOf = (name: string) => exporter.getFinishedSpans().filter((span) => s
 test("elections, claims and deliveries are spans, and what a handler produces goes on with the trace of who enqueued", async () => {
   await using database = await createTestDatabase();
   const inHandlers: (string | undefined)[] = [];
-  const local = await startLocalNode(clusterNode(database.url, "a", quick));
+  const local = await startLocalNode(clusterNode(database.url, "a", calm));
   const queue = createQueue(local.node, { name: "orders", role: "scheduler", stages: ["ingress", "routed"] });
   queue.process("ingress", async ({ body }) => {
     inHandlers.push(trace.getActiveSpan()?.spanContext().traceId);
@@ -76,7 +76,7 @@ test("elections, claims and deliveries are spans, and what a handler produces go
 
 test("a request is a span below its caller's, named by its route and not by its path", async () => {
   await using database = await createTestDatabase();
-  await using local = await startLocalNode(clusterNode(database.url, "a", quick));
+  await using local = await startLocalNode(clusterNode(database.url, "a", calm));
   const app = createServer(local.node);
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   await app.inject({ url: "/health", headers: { traceparent } });
@@ -94,7 +94,7 @@ test("a request is a span below its caller's, named by its route and not by its 
 test("without an SDK there is no span, and messages carry nothing of one", async () => {
   trace.disable();
   await using database = await createTestDatabase();
-  await using local = await startLocalNode(clusterNode(database.url, "a", quick));
+  await using local = await startLocalNode(clusterNode(database.url, "a", calm));
   const headers: object[] = [];
   const queue = createQueue(local.node, { name: "orders", role: "scheduler" });
   queue.process("ingress", async (message) => {

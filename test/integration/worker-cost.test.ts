@@ -40,10 +40,10 @@ test("a worker that waits for work costs little more than its beat, and does the
     await client.query("SELECT pg_stat_statements_reset()");
     const since = await beatsOf(worker);
     expect(await waitUntil(async () => (await beatsOf(worker)) >= since + 16, 30_000)).toBe(true);
-    const beats = (await beatsOf(worker)) - since;
     const { rows } = await client.query<{ query: string; calls: number }>(
       "SELECT query, calls::int FROM pg_stat_statements s JOIN pg_roles r ON r.oid = s.userid WHERE r.rolname = 'worker'",
     );
+    const beats = (await beatsOf(worker)) - since;
     const calls = rows.reduce((sum, row) => sum + row.calls, 0);
     // The heir's own waiting, in slices of up to a second, is a statement each.
     const waits = rows

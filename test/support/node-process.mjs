@@ -56,7 +56,8 @@ function act(file) {
     const after = now();
     const open = epoch !== null;
     if (open) writeSync(file, `${role} ${epoch} ${before} ${after}\n`);
-    if (open !== known.open) say({ kind: "gate", role, open, at: before.toString() });
+    // Open since before the look, shut after it: a process that was frozen in between did not see it shut before.
+    if (open !== known.open) say({ kind: "gate", role, open, at: (open ? before : after).toString() });
     known.open = open;
   }
   setTimeout(act, 1, file);

@@ -175,7 +175,8 @@ export function onAcquireReply(ctx: StepContext, role: RoleState, reply: Acquire
   campaign.attemptAt = null;
   switch (reply.kind) {
     case "lingering":
-      if (ctx.now.mono < campaign.lingerUntil) {
+      // By when it asked: whoever stood still until the answer has not looked since.
+      if (request.sentAt.mono < campaign.lingerUntil) {
         campaign.attemptAt = soon(ctx, lingerLookMs.from, lingerLookMs.to);
       } else {
         ctx.effects.push({ kind: "evidenceRefused", role: role.role, reason: "lingering" });

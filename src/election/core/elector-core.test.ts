@@ -135,6 +135,38 @@ describe("a standby", () => {
     }
   });
 
+  it("that stood still itself looks once more at the sessions that it saw linger, and drops the evidence only then", () => {
+    const node = new Driver();
+    node.give({ kind: "contend", role });
+    node.give({ kind: "opened", link: { kind: "lock" }, ref: "lock" as SessionRef, path: "direct" });
+    node.answer({}, view("other", 5_000, 1));
+    node.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
+    node.answer({ isHeir: true }, view("other", 5_000, 1));
+    const link = { kind: "campaign", role } as const;
+    node.give({ kind: "opened", link, ref: "campaign" as SessionRef, path: "direct" });
+    const sighting = {
+      epoch: epochOf(1),
+      lockSession: "1" as SessionRef,
+      witnessSession: "2" as SessionRef,
+      kills: 0,
+      lockedAt: 0,
+    };
+    node.give({ kind: "waitReplied", role, id: node.find("wait").id, reply: { kind: "locked", sighting } });
+    const lingering = (): Input => ({
+      kind: "acquireReplied",
+      role,
+      id: node.find("acquire").id,
+      reply: { kind: "lingering" },
+    });
+    const first = lingering();
+    node.now = 1_000;
+    node.give(first);
+    expect(node.has("evidenceRefused")).toBe(false);
+    node.wait(3);
+    node.give(lingering());
+    expect(node.find("evidenceRefused")).toMatchObject({ reason: "lingering" });
+  });
+
   it("opens no session for a lease that it hears is free, before it is its turn to ask", () => {
     const node = new Driver();
     node.give({ kind: "contend", role });
