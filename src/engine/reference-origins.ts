@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
@@ -63,14 +63,23 @@ async function queried(
   }
 }
 
+/** A file that changes while it is read is none of its versions: the next look has the whole of it. */
 async function readWhole(folder: string, path: string, signal: AbortSignal): Promise<Buffer> {
-  const where = resolve(folder, path);
   try {
-    if ((await stat(where)).size <= largestBytes) return await readFile(where, { signal });
+    const file = await open(resolve(folder, path));
+    try {
+      const before = await file.stat({ bigint: true });
+      if (before.size > largestBytes) throw bad(`${path} has more than ${largestBytes} bytes`);
+      const bytes = await file.readFile({ signal });
+      const { size, mtimeNs } = await file.stat({ bigint: true });
+      if (size !== before.size || mtimeNs !== before.mtimeNs) throw bad(`${path} is being written`);
+      return bytes;
+    } finally {
+      await file.close();
+    }
   } catch (error) {
-    throw bad(`${path} ${reasonOf(error)}`, error);
+    throw error instanceof HoldfastError ? error : bad(`${path} ${reasonOf(error)}`, error);
   }
-  throw bad(`${path} has more than ${largestBytes} bytes`);
 }
 
 async function fetched(

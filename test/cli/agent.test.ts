@@ -50,7 +50,7 @@ describe("holdfast agent", () => {
     "at %s finishes what runs, reports it, takes nothing more and exits with 0",
     async (signal) => {
       await using leader = await StandInLeader.start();
-      const job = leader.ledger.submit("hold", { ms: 50 });
+      const job = leader.ledger.submit("hold", { ms: 1_000 });
       await using agent = await AgentProcess.spawn({
         urls: [leader.url],
         operations: { "hold.mjs": hold },

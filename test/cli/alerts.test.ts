@@ -4,7 +4,7 @@ import type { AlertAnswer } from "../../src/server/alert-answers.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runHere } from "../support/command.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
 import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
@@ -23,7 +23,7 @@ describe("the commands of alerts", () => {
     const port = await freePort();
     const notify = [`webhook:${receiver.url}/hush`];
     local = await startLocalNode({
-      ...clusterNode(database.url, "a", quick),
+      ...clusterNode(database.url, "a", calm),
       api: { port, publicUrl: `http://127.0.0.1:${port}` },
       alerting: { defaults: false, interval: "250ms" },
       alerts: [

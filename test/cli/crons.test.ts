@@ -4,7 +4,7 @@ import type { CronAnswer } from "../../src/server/cron-answers.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runHere } from "../support/command.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { FakeCommandLine } from "../support/fake-command-line.js";
 import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
@@ -21,7 +21,7 @@ const crons = [
 async function startServing(url: string, id: string) {
   const port = await freePort();
   const api = { port, publicUrl: `http://127.0.0.1:${port}` };
-  const local = await startLocalNode({ ...clusterNode(url, id, quick), api });
+  const local = await startLocalNode({ ...clusterNode(url, id, calm), api });
   for (const cron of crons) local.node.crons.define(cron);
   return { local, server: await startServer(local.node) };
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.js";
+import { heirOf } from "../support/election.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
 import { programPath } from "../support/serve-process.js";
@@ -76,6 +77,7 @@ describe("a drill on three serving nodes", () => {
   });
 
   it("crash: kills the leader, and a standby takes over by evidence", async () => {
+    await heirOf(database.url, "scheduler", { fresh: true });
     // Asked through a standby, and through the leader itself, of which nothing is left then.
     const { items } = await cluster
       .node("node-1")

@@ -96,7 +96,9 @@ export const labs = defineReference({ name: "labs", from: from("labs.csv"), key:
   await using a = await start(database.url, "a", files.path);
   const shown = async () => (await a.holdfast("config", "version")).stdout;
   await expect.poll(shown).toMatch(/^wards +1 +2 +-$/m);
-  expect(await shown()).toMatch(/^labs +- +- +.*labs\.csv cannot be read \(ENOENT\).* Messages that need it wait\.$/m);
+  await expect
+    .poll(shown)
+    .toMatch(/^labs +- +- +.*labs\.csv cannot be read \(ENOENT\).* Messages that need it wait\.$/m);
   await files.write({ "wards.csv": "ward,name\nW1,First\nW1,Second\n" });
   await expect.poll(shown).toMatch(/^wards +1 +2 +.*"W1" is the key of two rows.*$/m);
   const { references } = JSON.parse((await a.holdfast("config", "version", "--json")).stdout) as {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ConfigFiles } from "../support/config-folder.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
-import { quickCluster, ServeProcess } from "../support/serve-process.js";
+import { patientCluster, quickCluster, ServeProcess } from "../support/serve-process.js";
 
 const feed = (folder: string) => `
 import { setTimeout as after } from "node:timers";
@@ -44,7 +44,7 @@ it("what a handler leaves behind and what then fails is told with its place, and
 }, async () => {
   await using incoming = await ConfigFiles.write({});
   await using folder = await ConfigFiles.write({ "feed.ts": feed(incoming.path) });
-  const settings = { ...quickCluster, "cluster.node_id": "a", "store.url": database.url };
+  const settings = { ...quickCluster, ...patientCluster, "cluster.node_id": "a", "store.url": database.url };
   await using served = await ServeProcess.start({ settings, args: ["--config", folder.path] });
   await served.said("the graph runs here");
   const send = async (body: string) => await served.post<Taken>("/messages", { connection: "files-in", body });

@@ -3,7 +3,7 @@ import { createJobs, type Jobs } from "../../src/jobs.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { runHere } from "../support/command.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
@@ -19,7 +19,7 @@ describe("the commands of jobs", () => {
     database = await createTestDatabase();
     const port = await freePort();
     local = await startLocalNode({
-      ...clusterNode(database.url, "a", quick),
+      ...clusterNode(database.url, "a", calm),
       api: { port, publicUrl: `http://127.0.0.1:${port}` },
     });
     jobs = createJobs(local.node);

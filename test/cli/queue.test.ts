@@ -3,7 +3,7 @@ import { createQueue, type Queue } from "../../src/queue/queue.js";
 import { type RunningServer, startServer } from "../../src/server/serve.js";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runHere } from "../support/command.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 async function startServing(url: string, id: string) {
   const port = await freePort();
   const api = { port, publicUrl: `http://127.0.0.1:${port}` };
-  const local = await startLocalNode({ ...clusterNode(url, id, quick), api });
+  const local = await startLocalNode({ ...clusterNode(url, id, calm), api });
   const queue = createQueue(local.node, {
     role: "scheduler",
     name: "orders",

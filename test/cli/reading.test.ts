@@ -5,6 +5,7 @@ import { type CommandResult, runCommand, runHere } from "../support/command.js";
 import { freePort } from "../support/free-ports.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
+import { patientCluster } from "../support/serve-process.js";
 
 describe("commands that read", () => {
   let database: TestDatabase;
@@ -13,7 +14,7 @@ describe("commands that read", () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    cluster = await ServeCluster.start(database.url, 2);
+    cluster = await ServeCluster.start(database.url, 2, patientCluster);
     url = cluster.node("node-2").url;
   });
 

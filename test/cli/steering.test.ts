@@ -7,6 +7,7 @@ import { waitUntil } from "../../src/store/embedded/wait-until.js";
 import { type CommandResult, runCommand, runHere } from "../support/command.js";
 import { createTestDatabase, type TestDatabase, withClient } from "../support/postgres.js";
 import { ServeCluster } from "../support/serve-cluster.js";
+import { patientCluster } from "../support/serve-process.js";
 
 describe("commands that steer", () => {
   let database: TestDatabase;
@@ -15,7 +16,7 @@ describe("commands that steer", () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    cluster = await ServeCluster.start(database.url, 2);
+    cluster = await ServeCluster.start(database.url, 2, patientCluster);
     folder = await mkdtemp(join(tmpdir(), "holdfast-cli-"));
   });
 

@@ -1,6 +1,8 @@
 import { describe, test } from "vitest";
+import { heirOf } from "../support/election.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 import { roleOf, ServeCluster } from "../support/serve-cluster.js";
+import { patientCluster } from "../support/serve-process.js";
 
 /** The rules that a node-controller must keep, each against real processes. Those about jobs: node-controller-jobs.test.ts. */
 describe("a node-controller conforms", () => {
@@ -8,7 +10,7 @@ describe("a node-controller conforms", () => {
     expect,
   }) => {
     await using database = await createTestDatabase();
-    await using cluster = await ServeCluster.start(database.url, 2);
+    await using cluster = await ServeCluster.start(database.url, 2, patientCluster);
     const leader = await cluster.leader();
     const [standby] = await cluster.standbys();
     const { leader_epoch, leader_id } = await roleOf(leader);
@@ -45,7 +47,7 @@ describe("a node-controller conforms", () => {
 
   test.concurrent("2. only one node holds the leader's lock, and nobody else gets it (N1)", async ({ expect }) => {
     await using database = await createTestDatabase();
-    await using cluster = await ServeCluster.start(database.url, 3);
+    await using cluster = await ServeCluster.start(database.url, 3, patientCluster);
     await cluster.leader();
     await withClient(database.url, async (client) => {
       const { rows } = await client.query<{ holders: string[]; tried: boolean; named: boolean }>(
@@ -75,6 +77,7 @@ describe("a node-controller conforms", () => {
     const first = await cluster.leader();
     await note(first);
 
+    await heirOf(database.url);
     first.kill("SIGKILL");
     const rest = cluster.nodes.filter((node) => node !== first);
     const second = await cluster.leader(rest);

@@ -124,7 +124,7 @@ it("goes on where its leader was killed: nothing is lost, all is in order, and b
   await first.said(leads);
   await using second = await startNode(settings("second"));
   await heirOf(database.url, "engine");
-  const count = 150;
+  const count = 400;
   await using sender = startExample("hospital/send", String(count));
   await eventually(
     () => (acknowledged(sender).length >= 50 ? true : undefined),

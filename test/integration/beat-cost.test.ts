@@ -47,6 +47,7 @@ test("an idle standby costs one statement a beat, however many roles there are",
     const beats = (await beatsOf(idle)) - since;
     const calls = rows.reduce((sum, row) => sum + row.calls, 0);
     expect(rows.map(({ query }) => query).join("; ")).toContain("beat");
-    expect(calls, JSON.stringify(rows)).toBeLessThanOrEqual(beats + 1);
+    // Beside them one beat at each end of the count, and one look of the witness every few seconds.
+    expect(calls, JSON.stringify(rows)).toBeLessThanOrEqual(beats + 3);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { waitUntil } from "../../src/store/embedded/wait-until.js";
-import { clusterNode, crashReason, expectNoOverlap, heirOf, leaseOf, quick } from "../support/election.js";
+import { clusterNode, crashReason, expectNoOverlap, heirOf, leaseOf, quick, trusted } from "../support/election.js";
 import { startFakeClock } from "../support/faketime.js";
 import { NodeProcess } from "../support/node-process.js";
 import { createTestDatabase } from "../support/postgres.js";
@@ -24,11 +24,11 @@ for (const [direction, offset] of [
       await using database = await createTestDatabase();
       await using clock = await startFakeClock();
       await using first = await NodeProcess.start({
-        settings: clusterNode(database.url, "first", quick),
+        settings: clusterNode(database.url, "first", trusted),
         env: clock.env,
       });
       const { epoch = 0n } = await first.said("elected");
-      await using second = await NodeProcess.start({ settings: clusterNode(database.url, "second", quick) });
+      await using second = await NodeProcess.start({ settings: clusterNode(database.url, "second", trusted) });
       await heirOf(database.url);
       await first.said("gate", ({ open }) => open === true);
       const before = await first.ask<{ wallMs: number }>("clock");

@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
-import { clusterNode, expectNoOverlap, heirOf, historyOf, leaseOf, quick, quickTtlMs } from "../support/election.js";
+import { clusterNode, expectNoOverlap, heirOf, historyOf, leaseOf, trusted } from "../support/election.js";
 import { NodeProcess } from "../support/node-process.js";
 import { startIn, startTestServer, withClient } from "../support/postgres.js";
 import { startReplica } from "../support/replica.js";
 
 test("after the promotion of a replica that lost the last epoch no token repeats, and nobody leads until old trust has run out", async () => {
   await using primary = await startTestServer();
-  await using first = await NodeProcess.start({ settings: clusterNode(primary.url, "first", quick) });
+  await using first = await NodeProcess.start({ settings: clusterNode(primary.url, "first", trusted) });
   expect(await first.said("elected")).toMatchObject({ epoch: 1n });
   await using replica = await startReplica(primary);
   await replica.caughtUp();
   await replica.stop();
 
   // The replica misses this election.
-  await using second = await NodeProcess.start({ settings: clusterNode(primary.url, "second", quick) });
+  await using second = await NodeProcess.start({ settings: clusterNode(primary.url, "second", trusted) });
   await heirOf(primary.url);
   await first.ask("stepDown");
   expect(await second.said("elected")).toMatchObject({ epoch: 2n });
@@ -37,7 +37,7 @@ test("after the promotion of a replica that lost the last epoch no token repeats
   expect(election).toMatchObject({ event: "elected", epoch: elected.epoch });
   expect(elected.epoch).toBe((quarantine?.epoch ?? 0n) + 1n);
   // Not from the quarantine's own line, which is written just after the instant that it begins at.
-  expect(election?.at).toBeGreaterThanOrEqual(promotedAt + quickTtlMs);
+  expect(election?.at).toBeGreaterThanOrEqual(promotedAt + trusted.leaderLeaseTtlSeconds * 1_000);
   expect(history.filter(({ event }) => event === "elected").map(({ epoch }) => epoch)).toEqual([1n, elected.epoch]);
   const lost = await second.said("lost", ({ epoch }) => epoch === 2n);
   expect(["trust_ran_out", "superseded", "database_changed"]).toContain(lost.reason);

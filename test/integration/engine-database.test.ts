@@ -267,7 +267,7 @@ it("says unreached where nothing was committed, and unconfirmed where nobody sai
 });
 
 it("waits no longer than it is told, and ends at once when it is called off", async () => {
-  const slow = destinationTo("SELECT pg_sleep(20), :id::text", { replyTimeout: "50ms" });
+  const slow = destinationTo("SELECT pg_sleep(20), :id::text", { replyTimeout: "1s" });
   const outcome = await slow.send(deliveryOf("x"), openGuard, noAbort);
   expect(outcome).toMatchObject({ kind: "rejected", retry: true, reason: expect.stringContaining("timeout") });
   const silent = createServer((socket) => socket.on("error", () => undefined)).listen(0, "127.0.0.1");

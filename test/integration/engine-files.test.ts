@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -45,9 +45,10 @@ async function pollFolder(local: LocalFolder, intake = new Intake(), given: obje
 }
 
 /** Appears whole, as by a sender that knows how. */
-async function put(name: string, text: string): Promise<void> {
+async function put(name: string, text: string, at: Date | null = null): Promise<void> {
   const hidden = join(folder, `.${name}`);
   await writeFile(hidden, text);
+  if (at !== null) await utimes(hidden, at, at);
   await rename(hidden, join(folder, name));
 }
 
@@ -124,11 +125,12 @@ it.each(["archive", "delete"])(
   async (after) => {
     const intake = new Intake();
     const commit = heldCommit(intake);
-    await put("a", "one");
+    const at = new Date();
+    await put("a", "one", at);
     await poll({ after }, intake);
     await commit.begun;
-    // Its sender always writes to the same name, and has the next one.
-    await put("a", "two");
+    // Its sender always writes to the same name, and has the next one: as long, and of the same tick of the clock.
+    await put("a", "two", at);
     commit.release();
     await eventually(() => expect(intake.bodies).toEqual(["one", "two"]));
     await eventually(async () => expect(await filesIn()).toEqual([]));

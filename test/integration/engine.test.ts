@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import { ConfigFiles, type Files } from "../support/config-folder.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { freePort } from "../support/free-ports.js";
 import { startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
@@ -43,7 +43,7 @@ ${more}
 }
 
 async function startFeed(url: string, nodeId: string, folder: string) {
-  const local = await startLocalNode(clusterNode(url, nodeId, quick));
+  const local = await startLocalNode(clusterNode(url, nodeId, calm));
   const engine = await local.node.engine.open(folder);
   const dispose = async (): Promise<void> => await local.node.close();
   return { ...local, engine, [Symbol.asyncDispose]: dispose };

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { ConfigFiles } from "../support/config-folder.js";
-import { clusterNode, quick } from "../support/election.js";
+import { calm, clusterNode } from "../support/election.js";
 import { freePort } from "../support/free-ports.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.js";
@@ -47,7 +47,7 @@ ${modules}`;
   }
 
   async start(nodeId: string): Promise<LocalNode> {
-    const local = await startLocalNode(clusterNode(this.database.url, nodeId, quick));
+    const local = await startLocalNode(clusterNode(this.database.url, nodeId, calm));
     this.nodes.push(local);
     await local.node.engine.open(this.folder.path);
     return local;

@@ -79,7 +79,14 @@ test.concurrent("a takeover does not wait for a fenced transaction whose client 
 test.concurrent("a session that has verified an epoch before still refuses it once another leads", async () => {
   await using database = await fencedDatabase();
   const pool = new Pool({ connectionString: database.url, max: 1 });
-  await using leader = await startLocalNode(clusterNode(database.url, "leader", {}, { pool }));
+  // It beats so rarely that it does not hear of the takeover by itself.
+  const slow = {
+    heartbeatSeconds: 20,
+    leaderFenceTimeoutSeconds: 60,
+    leaderLeaseTtlSeconds: 90,
+    nodeTimeoutSeconds: 60,
+  };
+  await using leader = await startLocalNode(clusterNode(database.url, "leader", slow, { pool }));
   const term = await leader.leads();
   const write = (line: string): Promise<unknown> => term.transaction((tx) => tx.query(insert(line)));
   await write("first");

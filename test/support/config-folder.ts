@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -19,11 +20,14 @@ export class ConfigFiles implements AsyncDisposable {
     return folder;
   }
 
+  /** Each whole at once: whoever looks in between sees the old one or the new one. */
   async write(files: Files): Promise<void> {
     for (const [name, text] of Object.entries(files)) {
       const path = join(this.path, name);
       await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, text);
+      const draft = join(tmpdir(), `holdfast-draft-${randomUUID()}`);
+      await writeFile(draft, text);
+      await rename(draft, path);
     }
   }
 

@@ -15,6 +15,14 @@ export const quick = {
   nodeTimeoutSeconds: 1.5,
 } as const satisfies ClusterOptions;
 
+/** Where a lease has to run out, and nobody may lose one before that: trust that outlasts a busy machine. */
+export const trusted = {
+  ...quick,
+  leaderFenceTimeoutSeconds: 6,
+  leaderLeaseTtlSeconds: 8,
+  nodeTimeoutSeconds: 8,
+} as const satisfies ClusterOptions;
+
 /** Where nobody fails: a leader keeps its role also on a machine that is busy for seconds. */
 export const calm = {
   heartbeatSeconds: 0.25,

@@ -47,7 +47,7 @@ const numbers = [1, 2] as const;
 
 class MachineNetwork implements FloatingAddress {
   private readonly folder: string;
-  private readonly prefix = `holdfast-${randomBytes(4).toString("hex")}`;
+  private readonly prefix = `keepalived-${randomBytes(4).toString("hex")}`;
   /** Those that were made. */
   private readonly machines: string[] = [];
   private readonly started: ChildProcess[] = [];

@@ -157,15 +157,14 @@ export class Database implements AsyncDisposable {
 
   /** Starts it again where it ended by itself, as a full disk makes it do. */
   async ensureRunning(): Promise<void> {
-    if (!this.primaryServer.isRunning) await this.primaryServer.start({}, this.listenAt(this.primaryServer.host));
-    const answers = await waitUntil(
-      () =>
-        withClient(this.primaryServer.url(), (client) => client.query("SELECT 1")).then(
-          () => true,
-          () => false,
-        ),
-      deadlineMs,
-    );
+    const answers = await waitUntil(async () => {
+      // Looked at each time: its end may still be to come.
+      if (!this.primaryServer.isRunning) await this.primaryServer.start({}, this.listenAt(this.primaryServer.host));
+      return await withClient(this.primaryServer.url(), (client) => client.query("SELECT 1")).then(
+        () => true,
+        () => false,
+      );
+    }, deadlineMs);
     if (!answers) throw new Error(`The database does not answer:\n${this.primaryServer.log()}`);
   }
 

@@ -14,14 +14,16 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly faults: readonly FaultKind[];
   readonly log: (event: HistoryEvent) => void;
+  /** Whether all has been refused that these faults are there to make refused. */
+  readonly isRefusedEnough: () => Promise<boolean>;
   /** Ends where the run is given up. */
   readonly signal: AbortSignal;
 }
 
-/** So many waves in a row without the fault that is still missing are enough to say that it cannot be brought about. */
+/** So many waves in a row without what is still missing are enough to say that it cannot be brought about. */
 const patienceWaves = 12;
 
-/** Wave after wave of what the plan says, until the time is over and each fault has happened once. */
+/** Wave after wave of what the plan says, until the time is over, each fault has happened once and each refusal was seen. */
 export class FaultCampaign {
   readonly happened = new Map<FaultKind, number>();
   private readonly options: CampaignOptions;
@@ -39,8 +41,10 @@ export class FaultCampaign {
     let overtime = 0;
     while (!this.options.signal.aborted) {
       const isOver = monotonicMs() >= until;
-      if (isOver && (this.isCovered || overtime >= patienceWaves)) return;
-      if (isOver) overtime += 1;
+      if (isOver) {
+        if (overtime >= patienceWaves || (this.isCovered && (await this.options.isRefusedEnough()))) return;
+        overtime += 1;
+      }
       await this.strike(this.plan.next());
     }
   }

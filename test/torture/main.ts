@@ -47,6 +47,7 @@ async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise
   const network = mayMakeNamespaces() ? "namespaces" : "loopback";
   const impossible = network === "namespaces" ? [] : needNamespaces.filter((kind) => run.faults.includes(kind));
   const faults = run.faults.filter((kind) => !impossible.includes(kind));
+  const rejections = expectedRejections(faults, run.minutes);
   mkdirSync(run.out, { recursive: true });
   tell(`seed ${run.seed}: npm run torture -- --minutes ${run.minutes} --seed ${run.seed} repeats its plan`);
   const tortured = await torture({
@@ -54,6 +55,7 @@ async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise
     dist: join(root, "dist"),
     commit: commit(),
     faults,
+    rejections,
     network,
     size: 3,
     workloads: everyWorkload(),
@@ -61,7 +63,7 @@ async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise
     tell,
     signal,
   });
-  const { summary, table, report } = judged(tortured, run, impossible);
+  const { summary, table, report } = judged(tortured, run, impossible, rejections);
   await writeHistory(join(run.out, "history.jsonl"), tortured.history);
   await writeFile(join(run.out, "report.html"), report);
   await writeFile(join(run.out, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
@@ -71,8 +73,9 @@ async function runAndReport(run: TortureArguments, signal: AbortSignal): Promise
 
 function judged(
   { history, collapses }: Tortured,
-  { faults, minutes }: TortureArguments,
+  { faults }: TortureArguments,
   impossible: readonly FaultKind[],
+  rejections: readonly string[],
 ): { readonly summary: Summary; readonly table: string; readonly report: string } {
   const verdicts = judge(history);
   const violations = [
@@ -80,8 +83,6 @@ function judged(
     ...collapses.map((text) => ({ checker: "processes", text, at: 0 })),
   ];
   const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node.js ${process.version}`;
-  const possible = faults.filter((kind) => !impossible.includes(kind));
-  const rejections = expectedRejections(possible, minutes);
   const summary = summarize({ history, wanted: faults, impossible, rejections, machine, violations });
   return { summary, table: summaryTable(summary, verdicts), report: renderReport(history, verdicts) };
 }

@@ -12,6 +12,7 @@ import type { Network } from "./network.js";
 import type { NodeTask } from "./node-order.js";
 import { timings } from "./node-settings.js";
 import { mergeHistories, Recorder } from "./recorder.js";
+import { missingRejections } from "./summary.js";
 import { keepLogs, openWorkFolder } from "./work-folder.js";
 import type { Scene, Workload } from "./workload.js";
 
@@ -21,6 +22,8 @@ export interface TortureOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly faults: readonly FaultKind[];
+  /** Refusals that these faults must bring about. */
+  readonly rejections: readonly string[];
   readonly network: Network["kind"];
   /** How many nodes. */
   readonly size: number;
@@ -61,9 +64,10 @@ export async function torture(options: TortureOptions): Promise<Tortured> {
     const task = await prepareLoad(scene, options);
     recorder.log(runEvent(options, task));
     await cluster.open(task);
-    await runLoad(cluster, scene, load, options, recorder);
+    const historySoFar = async (): Promise<readonly HistoryEvent[]> => await mergeHistories(recorder.events, nodes);
+    await runLoad(cluster, scene, load, options, { recorder, historySoFar });
     await cluster.close();
-    const history = await mergeHistories(recorder.events, nodes);
+    const history = await historySoFar();
     return { history, collapses: cluster.seats.flatMap(({ collapses }) => collapses) };
   } finally {
     load.abort();
@@ -80,12 +84,17 @@ async function prepareLoad(scene: Scene, { workloads, signal }: TortureOptions):
   return task;
 }
 
+interface Told {
+  readonly recorder: Recorder;
+  readonly historySoFar: () => Promise<readonly HistoryEvent[]>;
+}
+
 async function runLoad(
   cluster: Cluster,
   scene: Scene,
   load: AbortController,
-  { workloads, tell, signal, minutes, seed, faults }: TortureOptions,
-  recorder: Recorder,
+  { workloads, tell, signal, minutes, seed, faults, rejections }: TortureOptions,
+  { recorder, historySoFar }: Told,
 ): Promise<void> {
   const running = workloads.map((workload) => workload.run(scene));
   const all = Promise.all(running);
@@ -93,7 +102,17 @@ async function runLoad(
   all.catch(() => load.abort());
   await pause(quietMs, undefined, { signal });
   await tellResources(cluster, recorder, "baseline");
-  const campaign = new FaultCampaign({ cluster, load: scene, seed, faults, log: recorder.log, signal: scene.signal });
+  const isRefusedEnough = async (): Promise<boolean> =>
+    missingRejections(await historySoFar(), rejections).length === 0;
+  const campaign = new FaultCampaign({
+    cluster,
+    load: scene,
+    seed,
+    faults,
+    log: recorder.log,
+    isRefusedEnough,
+    signal: scene.signal,
+  });
   const progress = setInterval(() => tell(campaign.progress()), progressEveryMs);
   try {
     await campaign.run(minutes * 60_000);

@@ -41,7 +41,7 @@ export function summarize({ history, wanted, impossible, rejections, machine, vi
   const refused = countBy(history, (event) => (event.kind === "rejection" ? event.code : null));
   const missing = [
     ...wanted.filter((kind) => !impossible.includes(kind) && faults[kind] === undefined).map((kind) => `fault ${kind}`),
-    ...rejections.filter((code) => refused[code] === undefined).map((code) => `rejection ${code}`),
+    ...missingRejections(history, rejections).map((code) => `rejection ${code}`),
   ];
   return {
     seed: run?.seed ?? 0,
@@ -59,6 +59,11 @@ export function summarize({ history, wanted, impossible, rejections, machine, vi
     missing,
     violations,
   };
+}
+
+export function missingRejections(history: readonly HistoryEvent[], expected: readonly string[]): readonly string[] {
+  const seen = new Set(history.flatMap((event) => (event.kind === "rejection" ? [event.code] : [])));
+  return expected.filter((code) => !seen.has(code));
 }
 
 function countBy<Name extends string>(

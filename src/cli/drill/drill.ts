@@ -47,10 +47,11 @@ export async function runDrill(drill: Drill): Promise<DrillReport> {
   const { scene, timeline, kind } = drill;
   await checkStillLeads(drill);
   const watch = new TakeoverWatch(scene);
-  const limit = AbortSignal.timeout(drill.timeoutMs);
-  const signal = AbortSignal.any([drill.interrupted, limit]);
+  let limit = AbortSignal.timeout(drill.timeoutMs);
   try {
-    await watch.warm(signal);
+    await watch.warm(AbortSignal.any([drill.interrupted, limit]));
+    limit = AbortSignal.timeout(drill.timeoutMs); // From the blow, as all that is measured.
+    const signal = AbortSignal.any([drill.interrupted, limit]);
     const sight = await strikeAndWait(drill, watch, signal);
     const account = await untilAccounted(
       witnessOf(drill, sight),

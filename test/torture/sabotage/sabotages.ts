@@ -44,13 +44,16 @@ const acknowledgedTooSoon: readonly Replacement[] = [
   },
 ];
 
-/** The leader stands still until another one leads; more than once, since what it does first when it wakes is a matter of chance. */
+/** The leader stands still until another one leads and acts; more than once, since what it does first when it wakes is a matter of chance. */
 const freezeWriters =
   (point: Point) =>
   async (run: SmallRun): Promise<void> => {
-    for (let round = 0; round < 2; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const leader = await run.leaderOf("writer");
-      await run.freeze(leader, point, () => run.leaderOf("writer", leader));
+      await run.freeze(leader, point, async () => {
+        await run.leaderOf("writer", leader);
+        await run.more(3, ({ kind }) => kind === "effect");
+      });
       await run.leaderOf("writer", leader);
     }
   };

@@ -195,6 +195,6 @@ export class FolderSource implements Source {
 }
 
 /** Whether it is the one that was looked at before. */
-function wasOf({ kind, modified, bytes }: FolderEntry): string {
-  return `${kind} ${modified} ${bytes}`;
+function wasOf({ kind, modified, bytes, id = 0n }: FolderEntry): string {
+  return `${kind} ${modified} ${bytes} ${id}`;
 }

@@ -5,6 +5,8 @@ export interface FolderEntry {
   readonly bytes: number;
   /** In nanoseconds, as exact as the folder knows it. */
   readonly modified: bigint;
+  /** Which file bears the name, where the folder tells: two of the same length may come in one tick of its clock. */
+  readonly id?: bigint;
 }
 
 /** What reading a file came to. What may pass by itself, a folder that is away, is thrown. */

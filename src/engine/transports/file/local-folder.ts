@@ -139,8 +139,8 @@ function isAsListed({ size, mtimeNs }: BigIntStats, { bytes, modified }: FolderE
   return size === BigInt(bytes) && mtimeNs === modified;
 }
 
-function entryOf(name: string, kind: FolderEntry["kind"], { size, mtimeNs }: BigIntStats): FolderEntry {
-  return { name, kind, bytes: Number(size), modified: mtimeNs };
+function entryOf(name: string, kind: FolderEntry["kind"], { size, mtimeNs, ino }: BigIntStats): FolderEntry {
+  return { name, kind, bytes: Number(size), modified: mtimeNs, id: ino };
 }
 
 function kindOf(dirent: Dirent | BigIntStats): FolderEntry["kind"] {

@@ -1,0 +1,53 @@
+import { appendFile, type FileHandle, mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { originsOf } from "./reference-origins.js";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-origins-"));
+  await writeFile(join(folder, "wards.csv"), "ward,name\nW1,First\n");
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function read(path: string): Promise<unknown> {
+  const readOrigin = originsOf(folder, () => {
+    throw new Error("no database is asked");
+  });
+  return await readOrigin({ kind: "file", path }, new AbortController().signal);
+}
+
+/** What all open files have in common. */
+async function handlesOf(path: string): Promise<FileHandle> {
+  const file = await open(path);
+  await file.close();
+  return Object.getPrototypeOf(file) as FileHandle;
+}
+
+it("reads a file that is left alone", async () => {
+  expect(await read("wards.csv")).toEqual([{ ward: "W1", name: "First" }]);
+});
+
+it("takes no part of a file for the whole, where somebody writes it meanwhile", async () => {
+  const path = join(folder, "wards.csv");
+  const handles = await handlesOf(path);
+  const { readFile } = handles;
+  vi.spyOn(handles, "readFile").mockImplementationOnce(async function (this: FileHandle) {
+    const bytes = await readFile.call(this);
+    await appendFile(path, "W2,Second\n");
+    return bytes as never;
+  });
+  await expect(read("wards.csv")).rejects.toThrow("wards.csv is being written");
+  expect(await read("wards.csv")).toHaveLength(2);
+});
+
+it("says what it cannot read, and why", async () => {
+  await expect(read("none.csv")).rejects.toThrow("none.csv cannot be read (ENOENT)");
+  await expect(read(".")).rejects.toThrow("cannot be read (EISDIR)");
+});
