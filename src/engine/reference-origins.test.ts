@@ -1,4 +1,4 @@
-import { appendFile, type FileHandle, mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -37,11 +37,10 @@ it("reads a file that is left alone", async () => {
 it("takes no part of a file for the whole, where somebody writes it meanwhile", async () => {
   const path = join(folder, "wards.csv");
   const handles = await handlesOf(path);
-  const { readFile } = handles;
-  vi.spyOn(handles, "readFile").mockImplementationOnce(async function (this: FileHandle) {
-    const bytes = await readFile.call(this);
+  vi.spyOn(handles, "readFile").mockImplementationOnce(async () => {
+    const bytes = await readFile(path);
     await appendFile(path, "W2,Second\n");
-    return bytes as never;
+    return bytes;
   });
   await expect(read("wards.csv")).rejects.toThrow("wards.csv is being written");
   expect(await read("wards.csv")).toHaveLength(2);
