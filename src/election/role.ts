@@ -124,7 +124,7 @@ export class RoleHandle<Tx> extends EventEmitter<{ elected: [RoleEvent]; lost: [
       throw new NotLeaderError(`Node "${this.holder.nodeId}" lost role "${this.name}" before it could step down.`);
     const ended = this.ending(term.epoch as Epoch);
     const { ttlMs } = this.elector.state.settings.timing;
-    this.elector.dispatch({ kind: "stepDown", role: this.name, to, reason: "stepped_down", coolMs: ttlMs });
+    this.elector.dispatch({ kind: "stepDown", role: this.name, to, reason: "stepped_down", yieldMs: ttlMs });
     const reason = await ended;
     await this.elector.released();
     if (reason === "drain_overrun") {

@@ -3,19 +3,14 @@ import { test } from "vitest";
 import type { Message } from "../../src/queue/message.js";
 import { createQueue, type Queue } from "../../src/queue/queue.js";
 import type { QueueOptions } from "../../src/queue/queue-settings.js";
-import { calm, clusterNode, heirOf, quick } from "../support/election.js";
+import { calm, clusterNode, heirOf } from "../support/election.js";
 import { type LocalNode, startLocalNode } from "../support/local-node.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 const soon = { backoffMs: 10, backoffCapMs: 50 } as const;
 
-async function startQueue(
-  url: string,
-  nodeId: string,
-  options: Partial<QueueOptions> = {},
-  timing: typeof calm | typeof quick = calm,
-) {
-  const local = await startLocalNode(clusterNode(url, nodeId, timing));
+async function startQueue(url: string, nodeId: string, options: Partial<QueueOptions> = {}) {
+  const local = await startLocalNode(clusterNode(url, nodeId, calm));
   const queue = createQueue(local.node, { name: "orders", role: "scheduler", ...soon, ...options });
   return { local, queue, [Symbol.asyncDispose]: () => local.node.close() };
 }
@@ -148,9 +143,8 @@ test.concurrent("the next leader goes on where the last one stopped, and loses a
   expect,
 }) => {
   await using database = await createTestDatabase();
-  // Who stepped down is nobody's heir for a TTL.
-  await using a = await startQueue(database.url, "a", { concurrency: 4, batch: 10 }, quick);
-  await using b = await startQueue(database.url, "b", { concurrency: 4, batch: 10 }, quick);
+  await using a = await startQueue(database.url, "a", { concurrency: 4, batch: 10 });
+  await using b = await startQueue(database.url, "b", { concurrency: 4, batch: 10 });
   const seen: Message[] = [];
   const handler = async (message: Message) => await Promise.resolve(void seen.push(message));
   for (const { queue } of [a, b]) queue.process("ingress", handler);

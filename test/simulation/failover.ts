@@ -51,7 +51,7 @@ export function checkFailover(simulation: Simulation): void {
 function depart(departure: Departure, role: Role, leader: SimNode): void {
   if (departure === "crash") leader.crash();
   else if (departure === "freeze") leader.stop("paused");
-  else leader.receive({ kind: "stepDown", role, to: null, reason: "stepped_down", coolMs: 0 }, null);
+  else leader.receive({ kind: "stepDown", role, to: null, reason: "stepped_down", yieldMs: 0 }, null);
 }
 
 function longestGapMs(

@@ -303,11 +303,11 @@ export class Faults {
     // Now and then it names a node that will never come.
     const named = random.chance(0.2) ? ("gone" as NodeId) : random.pick(others).plan.id;
     const to = isNamed ? named : null;
-    const coolMs = random.pick([0, 0, 1_000]);
+    const yieldMs = random.pick([0, 0, 1_000]);
     // The lock goes to the heir all the same; a slow one asks when the named node leads already.
     const heir = nodes.find((node) => node.state.roles.get(role)?.isHeir);
     if (isNamed && heir !== undefined && random.chance(0.5)) this.slowLink(heir, random.between(200, 1_000));
-    leader.receive({ kind: "stepDown", role, to, reason: "stepped_down", coolMs }, null);
+    leader.receive({ kind: "stepDown", role, to, reason: "stepped_down", yieldMs }, null);
     return true;
   }
 

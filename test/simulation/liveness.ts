@@ -1,3 +1,4 @@
+import { keepsOffUntil } from "../../src/election/core/campaigning.js";
 import { graceMs } from "../../src/election/core/elector-state.js";
 import type { Role } from "../../src/election/core/names.js";
 import type { SimNode } from "./sim-node.js";
@@ -56,7 +57,10 @@ function boundMs({ scenario, nodes, world }: Simulation): number {
 function coolestMs(role: Role, nodes: readonly SimNode[], time: number): number {
   const waits = nodes
     .filter(({ plan }) => plan.promotable)
-    .map((node) => (node.state.roles.get(role)?.coolUntil ?? 0) - node.clock.mono(time));
+    .map((node) => {
+      const known = node.state.roles.get(role);
+      return (known === undefined ? 0 : keepsOffUntil(known)) - node.clock.mono(time);
+    });
   return Math.max(0, Math.min(...waits));
 }
 
@@ -92,7 +96,7 @@ export function mayInherit(node: SimNode, role: Role): boolean {
   const { promotable, timing } = node.plan;
   const known = node.state.roles.get(role);
   if (known === undefined || known.workEpoch !== null) return false;
-  const isCool = known.coolUntil <= node.clock.mono(node.around.world.now);
+  const isCool = keepsOffUntil(known) <= node.clock.mono(node.around.world.now);
   return promotable && timing.acquireDelayMs === 0 && node.path !== "pooled" && isCool;
 }
 

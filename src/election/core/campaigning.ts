@@ -29,10 +29,15 @@ export function mayLead(ctx: StepContext, role: RoleState): boolean {
     (state.settings.promotable || invited) &&
     role.term === null &&
     role.workEpoch === null &&
-    role.coolUntil <= now.mono &&
+    (invited || keepsOffUntil(role) <= now.mono) &&
     state.lock.kind === "open" &&
     (state.path === "pooled" || state.witness.kind === "open")
   );
+}
+
+/** Until when this node does not ask for the role by itself. */
+export function keepsOffUntil({ coolUntil, yieldsUntil }: RoleState): number {
+  return Math.max(coolUntil, yieldsUntil);
 }
 
 /** Decides the next thing to do about the role, if it is due and nothing is under way. */
@@ -273,6 +278,7 @@ export function see(ctx: StepContext, role: RoleState, view: LeaseView): void {
   if (known !== null && view.epoch < known.epoch && !view.isForeign) return;
   role.view = view;
   role.viewAt = ctx.now.mono;
+  if (known !== null && view.epoch > known.epoch) role.yieldsUntil = 0;
   const sameLeader = known !== null && known.epoch === view.epoch && known.holder === view.holder;
   if (!sameLeader) ctx.effects.push({ kind: "changed", role: role.role, view });
   const open = isOpenToAsk(ctx, role);

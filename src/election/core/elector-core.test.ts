@@ -244,6 +244,12 @@ describe("a leader", () => {
       .win()
       .answer({ ...renewed, holdsLock: true, isHeir: false }, view("me", 5_000, 1));
 
+  const steppedDown = (): Driver => {
+    const node = leading();
+    node.give({ kind: "stepDown", role, to: null, reason: "stepped_down", yieldMs: 5_000 });
+    return node.give({ kind: "workSettled", role, epoch: epochOf(1) });
+  };
+
   it("trusts a renewal from its sending, not from its reply (R5)", () => {
     const node = leading();
     node.wait(1_000);
@@ -303,7 +309,7 @@ describe("a leader", () => {
 
   it("goes on renewing while it drains, and releases when the work has settled (R9)", () => {
     const node = leading();
-    node.give({ kind: "stepDown", role, to: null, reason: "stepped_down", coolMs: 5_000 });
+    node.give({ kind: "stepDown", role, to: null, reason: "stepped_down", yieldMs: 5_000 });
     expect(node.find("draining")).toMatchObject({ epoch: 1n });
     node.wait(1_000);
     expect(node.find("beat").orders[0]).toMatchObject({ renew: 1n });
@@ -313,9 +319,32 @@ describe("a leader", () => {
     expect(node.gateOpen).toBe(false);
   });
 
+  it("that has stepped down leaves the role to others, until one of them was seen to lead", () => {
+    const node = steppedDown();
+    node.wait(1_000).answer({}, view(null, 0, 1));
+    expect(node.has("open") || node.has("acquire")).toBe(false);
+    // The successor leads, and is gone again: nobody else may be left.
+    node.wait(1_000).answer({}, view("other", 5_000, 2));
+    node.wait(1_000);
+    expect(node.find("beat").orders[0]).toMatchObject({ heir: "take" });
+  });
+
+  it("that has stepped down leads again at once when it is named, and by itself when nobody came for so long", () => {
+    const named = steppedDown();
+    named.wait(1_000).answer({}, { ...view(null, 0, 2), reservedFor: me.nodeId });
+    expect(named.find("open")).toMatchObject({ link: { kind: "campaign" } });
+    const alone = steppedDown();
+    for (let beat = 0; beat < 4; beat += 1) {
+      alone.wait(1_000).answer({}, view(null, 0, 1));
+      expect(alone.has("open")).toBe(false);
+    }
+    alone.wait(1_000);
+    expect(alone.find("beat").orders[0]).toMatchObject({ heir: "take" });
+  });
+
   it("does not release early when its drain overruns: the work may still run", () => {
     const node = leading();
-    node.give({ kind: "stepDown", role, to: null, reason: "stepped_down", coolMs: 5_000 });
+    node.give({ kind: "stepDown", role, to: null, reason: "stepped_down", yieldMs: 5_000 });
     node.wait(1_000).answer(renewed, view("me", 5_000, 1));
     node.wait(1_000);
     expect(node.find("ended")).toMatchObject({ reason: "drain_overrun" });

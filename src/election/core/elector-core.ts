@@ -69,7 +69,10 @@ function take(ctx: StepContext, input: Input): void {
     case "noticed":
       return withRole(ctx, input.role, (role) => onNotice(ctx, role, input.notice));
     case "stepDown":
-      return withRole(ctx, input.role, (role) => beginDrain(ctx, role, input));
+      return withRole(ctx, input.role, (role) => {
+        role.yieldsUntil = ctx.now.mono + input.yieldMs;
+        beginDrain(ctx, role, input);
+      });
     case "workSettled":
       return withRole(ctx, input.role, (role) => settleWork(ctx, role, input.epoch));
     case "workFailed":
@@ -80,7 +83,7 @@ function take(ctx: StepContext, input: Input): void {
     case "candidacy":
       ctx.state.contending = input.on;
       if (!input.on) {
-        const order = { to: null, reason: "draining", coolMs: 0, drainMs: input.drainMs } as const;
+        const order = { to: null, reason: "draining", drainMs: input.drainMs } as const;
         for (const role of ctx.state.roles.values()) beginDrain(ctx, role, order);
       }
   }

@@ -83,8 +83,11 @@ export interface RoleState {
   term: Term | null;
   /** The epoch whose work still runs in this process: until it has stopped, the node is not fit to lead again (R10). */
   workEpoch: Epoch | null;
+  /** Its work has failed: until then it keeps off the role, unless it is named by a step-down (R10). */
   coolUntil: number;
   failures: number;
+  /** It has stepped down: until a successor is seen, or until then, it leaves the role to others. */
+  yieldsUntil: number;
   /** The lock session holds the role's lock: the crash detector of this leader. */
   holdsLock: boolean;
   /** The lock session holds the heir's lock: this node is the one that takes over first. */
@@ -144,6 +147,7 @@ export function initialRole(role: Role): RoleState {
     term: null,
     workEpoch: null,
     coolUntil: 0,
+    yieldsUntil: 0,
     failures: 0,
     holdsLock: false,
     isHeir: false,

@@ -94,11 +94,9 @@ export function beginDrain(
   order: {
     readonly to: NodeId | null;
     readonly reason: EndReason;
-    readonly coolMs: number;
     readonly drainMs?: number | undefined;
   },
 ): void {
-  role.coolUntil = Math.max(role.coolUntil, ctx.now.mono + order.coolMs);
   const { term } = role;
   if (term === null || term.phase === "draining") return;
   if (term.unannounced !== null) {
@@ -140,8 +138,8 @@ export function failWork(ctx: StepContext, role: RoleState, epoch: Epoch): void 
   const { ttlMs } = ctx.state.settings.timing;
   const lasted = ctx.now.mono - role.term.electedAt;
   role.failures = lasted > longestCoolMs ? 1 : role.failures + 1;
-  const coolMs = Math.min(ttlMs * 2 ** (role.failures - 1), longestCoolMs);
-  beginDrain(ctx, role, { to: null, reason: "work_failed", coolMs });
+  role.coolUntil = ctx.now.mono + Math.min(ttlMs * 2 ** (role.failures - 1), longestCoolMs);
+  beginDrain(ctx, role, { to: null, reason: "work_failed" });
 }
 
 export function releaseLease(

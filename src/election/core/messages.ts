@@ -83,7 +83,7 @@ export type Input =
       readonly role: Role;
       readonly to: NodeId | null;
       readonly reason: EndReason;
-      readonly coolMs: number;
+      readonly yieldMs: number;
     }
   /** All work of a term has ended. */
   | { readonly kind: "workSettled"; readonly role: Role; readonly epoch: Epoch }

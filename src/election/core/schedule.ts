@@ -1,4 +1,4 @@
-import { mayLead, waitsForLock } from "./campaigning.js";
+import { keepsOffUntil, mayLead, waitsForLock } from "./campaigning.js";
 import { type Link, leaseRemainingMs, type RoleState } from "./elector-state.js";
 import { pulseIntervalMs } from "./leading.js";
 import type { StepContext } from "./step-context.js";
@@ -40,7 +40,7 @@ function addRole(ctx: StepContext, role: RoleState, moments: number[]): void {
     return;
   }
   if (!mayLead(ctx, role)) {
-    if (role.coolUntil > ctx.now.mono) moments.push(role.coolUntil);
+    if (keepsOffUntil(role) > ctx.now.mono) moments.push(keepsOffUntil(role));
     return;
   }
   const attempting = campaign.attemptAt !== null;
