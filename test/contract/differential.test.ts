@@ -46,7 +46,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       order: fc.constantFrom<"take" | "drop">("take", "drop"),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(1_700, 6_100) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(17_000, 61_000) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("advanceEpoch" as const), by: fc.constantFrom(0, 50) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("becomeAnother" as const) }) },
 );
@@ -89,8 +89,9 @@ class Side {
     switch (what.kind) {
       case "acquire": {
         const wishes = {
-          terms: { onStall: what.hold ? "hold" : "depose" } as const,
-          delayMs: what.delayed ? 5_000 : 0,
+          // So long that no clock of the two is near a limit which the other has passed.
+          terms: { ttlMs: 50_000, onStall: what.hold ? "hold" : "depose" } as const,
+          delayMs: what.delayed ? 50_000 : 0,
         };
         const reply = await this.players[what.by].acquire(wishes);
         return reply.kind === "acquired" ? `acquired: ${reply.cause}` : reply.kind;

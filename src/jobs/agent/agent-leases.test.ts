@@ -6,11 +6,13 @@ import type { OperationContext } from "./operation.js";
 
 /** Long enough for a renewal by a machine that has other things to do. */
 const shortTtlMs = 1_200;
+/** Where none has to run out. */
+const longTtlMs = 9_000;
 
 describe("the leases of an agent", () => {
   it("are renewed while a job runs, and carry its progress", async () => {
     await using leader = await StandInLeader.start();
-    leader.ledger.ttlMs = shortTtlMs;
+    leader.ledger.ttlMs = longTtlMs;
     const { begun, operation } = gatedOperation();
     const job = leader.ledger.submit("wait");
     await using _agent = startAgent(leader, { operations: { wait: operation } });
@@ -19,7 +21,7 @@ describe("the leases of an agent", () => {
     begun[0]?.context.progress({ percent: 40 });
     await until(() => job.progress !== null);
     expect(job.progress).toEqual({ percent: 40 });
-    await leader.asked("/renew", 4);
+    await leader.asked("/renew", 2);
     expect(job.leased_until).toBeGreaterThan(until0);
     begun[0]?.end();
     await until(() => leader.ledger.isDone());
@@ -30,7 +32,11 @@ describe("the leases of an agent", () => {
     ["was cancelled", (ledger: JobLedger, job: LedgerJob) => ledger.cancel(job)],
     [
       "is another's",
-      (ledger: JobLedger, job: LedgerJob) => void Object.assign(ledger.takeAway(job) ?? job, { state: "leased" }),
+      (ledger: JobLedger, job: LedgerJob) =>
+        void Object.assign(ledger.takeAway(job) ?? job, {
+          state: "leased",
+          leased_until: Number.POSITIVE_INFINITY,
+        }),
     ],
   ])("tell that a job %s: it is aborted, and nothing is reported", async (_what, takeAway) => {
     await using leader = await StandInLeader.start();
@@ -52,7 +58,8 @@ describe("the leases of an agent", () => {
     leader.ledger.ttlMs = shortTtlMs;
     const { begun, operation } = gatedOperation({ heeds: false });
     const job = leader.ledger.submit("wait");
-    await using started = startAgent(leader, { operations: { wait: operation } });
+    // No other poll of its waits for work meanwhile.
+    await using started = startAgent(leader, { operations: { wait: operation }, concurrency: 1 });
     await until(() => begun.length === 1);
     leader.fault = () => ({ kind: "refuse", status: 503, error: "DATABASE_AWAY" });
     await until(() => begun[0]?.context.signal.aborted === true);
@@ -67,7 +74,7 @@ describe("the leases of an agent", () => {
 
   it("are kept when the leader only dislikes what was told with them", async () => {
     await using leader = await StandInLeader.start();
-    leader.ledger.ttlMs = shortTtlMs;
+    leader.ledger.ttlMs = longTtlMs;
     const { begun, operation } = gatedOperation();
     const job = leader.ledger.submit("wait");
     leader.fault = (path, { body }) =>
@@ -75,7 +82,7 @@ describe("the leases of an agent", () => {
     await using _agent = startAgent(leader, { operations: { wait: operation } });
     await until(() => begun.length === 1);
     begun[0]?.context.progress("half");
-    await leader.asked("/renew", 3);
+    await leader.asked("/renew", 2);
     expect(begun[0]?.context.signal.aborted).toBe(false);
     begun[0]?.end();
     await until(() => leader.ledger.isDone());

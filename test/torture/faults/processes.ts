@@ -1,3 +1,4 @@
+import { within } from "../../../src/lifecycle/within.js";
 import { waitUntil } from "../../../src/store/embedded/wait-until.js";
 import { monotonicMs } from "../clock.js";
 import type { Point } from "../node-order.js";
@@ -7,6 +8,7 @@ import type { Seat } from "../seat.js";
 import { type FaultScene, hold, inPlace, leaderFirst, type Strike, victims } from "./fault.js";
 
 const atPointWithinMs = 4_000;
+const forgetWithinMs = 1_000;
 
 /** The role whose leader comes by the point. */
 const roleOf: Readonly<Record<Point, string>> = {
@@ -101,6 +103,11 @@ async function waitAtPoint(
   }
   const reached = () => scene.signal.aborted || !process.isAlive || process.isStopped;
   const inTime = await waitUntil(reached, atPointWithinMs);
-  if (!inTime) void process.ask({ command: "forget_points" }).catch(() => undefined);
+  if (!inTime) {
+    // It may come to the point before it hears of this.
+    const forgot = process.ask({ command: "forget_points" }).catch(() => undefined);
+    await within(forgetWithinMs, forgot, () => undefined);
+    process.kill("SIGCONT");
+  }
   return inTime && !scene.signal.aborted;
 }

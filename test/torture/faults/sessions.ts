@@ -1,6 +1,9 @@
+import { within } from "../../../src/lifecycle/within.js";
 import { withClient } from "../../support/postgres.js";
 import { monotonicMs } from "../clock.js";
 import { type FaultScene, hold, type Strike, victims } from "./fault.js";
+
+const answerWithinMs = 5_000;
 
 export type Purpose = "lock" | "witness" | "pool";
 
@@ -28,8 +31,10 @@ export async function terminate({ cluster }: FaultScene, purpose: Purpose, node:
       [purpose, node],
     ),
   );
-  return await ending.then(
+  const ended = ending.then(
     ({ rowCount }) => rowCount ?? 0,
     () => 0,
   );
+  // An address that moves away under a question leaves it unanswered for ever.
+  return await within(answerWithinMs, ended, () => 0);
 }

@@ -30,12 +30,14 @@ export async function openQueue(node, { task, service, journal, points, library 
   queue.process("outbound", deliver);
 
   /** Told before the handler returns, hence before anything can be settled. */
-  async function deliver({ stage, lane, position, attempt, body, epoch }) {
+  async function deliver({ stage, lane, position, attempt, body, epoch, signal }) {
     const delivery = { stage, lane, number: Number(body.toString()), position, epoch: `${epoch}`, attempt };
     const failed = fails(delivery);
     journal.tell({ kind: "delivery", ...delivery, failed, at: now() });
     points.at("in_handler");
     if (isSlow(delivery)) await pause(3);
+    // Its gate was shut meanwhile, as a late beat shuts it: what was under way then is delivered once more.
+    if (signal.aborted) journal.tell({ kind: "lost_track", role, epoch: `${epoch}` });
     if (failed) throw new Error("not at the first try");
   }
 

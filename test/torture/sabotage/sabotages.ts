@@ -52,7 +52,7 @@ const freezeWriters =
       const leader = await run.leaderOf("writer");
       await run.freeze(leader, point, async () => {
         await run.leaderOf("writer", leader);
-        await run.more(3, ({ kind }) => kind === "effect");
+        await run.more(20, ({ kind }) => kind === "effect");
       });
       await run.leaderOf("writer", leader);
     }

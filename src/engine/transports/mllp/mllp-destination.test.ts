@@ -25,24 +25,62 @@ import { checkMllpOutbound } from "./mllp-settings.js";
 const certificate = readFileSync("test/support/tls/localhost.crt");
 const key = readFileSync("test/support/tls/localhost.key");
 
-/** Acknowledges each message, and closes the connection some milliseconds later. */
+/** Acknowledges each message after so long, and closes the connection some milliseconds later. */
 const closingReceiver = `
   const { createServer } = require("node:net");
-  const { parentPort, workerData } = require("node:worker_threads");
+  const { parentPort, workerData: { flags, ackAfterMs } } = require("node:worker_threads");
+  const raise = (flag) => {
+    Atomics.store(flags, flag, 1);
+    Atomics.notify(flags, flag);
+  };
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", (chunk) => {
       const id = chunk.toString("latin1").split("|")[9];
-      socket.write("\\x0bMSH|^~\\\\&|LAB|X|HF|HUB|1||ACK|R|P|2.5\\rMSA|AA|" + id + "\\r\\x1c\\r");
-      setTimeout(() => socket.destroy(), 30);
+      raise(1);
+      setTimeout(() => acknowledge(socket, id), ackAfterMs);
     });
-    socket.on("close", () => {
-      Atomics.store(workerData, 0, 1);
-      Atomics.notify(workerData, 0);
-    });
+    socket.on("close", () => raise(0));
   });
+  const acknowledge = (socket, id) => {
+    socket.write("\\x0bMSH|^~\\\\&|LAB|X|HF|HUB|1||ACK|R|P|2.5\\rMSA|AA|" + id + "\\r\\x1c\\r");
+    setTimeout(() => socket.destroy(), 30);
+  };
   server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
 `;
+
+class ClosingReceiver implements AsyncDisposable {
+  readonly port: number;
+  private readonly worker: Worker;
+  private readonly flags: Int32Array;
+
+  private constructor(worker: Worker, flags: Int32Array, port: number) {
+    this.worker = worker;
+    this.flags = flags;
+    this.port = port;
+  }
+
+  static async start(ackAfterMs: number): Promise<ClosingReceiver> {
+    const flags = new Int32Array(new SharedArrayBuffer(8));
+    const worker = new Worker(closingReceiver, { eval: true, workerData: { flags, ackAfterMs } });
+    const [port] = (await once(worker, "message")) as [number];
+    return new ClosingReceiver(worker, flags, port);
+  }
+
+  get hasReceived(): boolean {
+    return Atomics.load(this.flags, 1) === 1;
+  }
+
+  /** Nothing is heard from the socket until the other side has closed it. */
+  standStillUntilClosed(): void {
+    Atomics.wait(this.flags, 0, 0, 10_000);
+    this.flags.fill(0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.worker.terminate();
+  }
+}
 
 function destinationTo(port: number, given: object = {}, clock: Clock = systemClock) {
   const states: DestinationState[] = [];
@@ -203,19 +241,22 @@ describe("the connection of an MLLP destination", () => {
   });
 
   it("that the receiver closed behind the back of a busy process is noticed before the write", async () => {
-    const closed = new Int32Array(new SharedArrayBuffer(4));
-    const receiver = new Worker(closingReceiver, { eval: true, workerData: closed });
-    try {
-      const [port] = (await once(receiver, "message")) as [number];
-      await using lab = destinationTo(port);
-      for (const id of ["1", "2", "3"]) {
-        expect(await lab.send(adt(id))).toMatchObject({ kind: "delivered" });
-        // Nothing is heard from the socket until the other side has closed it.
-        Atomics.wait(closed, 0, 0, 10_000);
-        Atomics.store(closed, 0, 0);
-      }
-    } finally {
-      await receiver.terminate();
+    await using receiver = await ClosingReceiver.start(0);
+    await using lab = destinationTo(receiver.port);
+    for (const id of ["1", "2", "3"]) {
+      expect(await lab.send(adt(id))).toMatchObject({ kind: "delivered" });
+      receiver.standStillUntilClosed();
+    }
+  });
+
+  it("that the receiver closed before a busy process had read the answer is noticed before the next write", async () => {
+    await using receiver = await ClosingReceiver.start(50);
+    await using lab = destinationTo(receiver.port);
+    for (const id of ["1", "2", "3"]) {
+      const sending = lab.send(adt(id));
+      await vi.waitUntil(() => receiver.hasReceived, { timeout: 10_000, interval: 1 });
+      receiver.standStillUntilClosed();
+      expect(await sending).toMatchObject({ kind: "delivered" });
     }
   });
 

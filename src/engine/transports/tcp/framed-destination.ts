@@ -65,11 +65,12 @@ export class FramedDestination implements Destination {
       if (connected.kind === "unreached") return connected;
       if (over.signal.aborted) return { kind: "unreached", reason: "it was called off" };
       const judge = this.protocol.judgeOf(delivery);
+      // By when it was written to: an answer that is read late may have the end of its connection behind it.
+      this.usedAt = this.parts.clock.mono();
       return await connected.link.ask({ bytes: framed.bytes, guard, signal: over.signal, judge });
     } finally {
       signal.removeEventListener("abort", callOff);
       this.callOff = null;
-      this.usedAt = this.parts.clock.mono();
     }
   }
 
