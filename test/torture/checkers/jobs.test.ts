@@ -33,6 +33,20 @@ describe("jobs keep their promise", () => {
     expect(found(...failover, { kind: "submit", at: 60 }, reported({ at: 70 }), { ...row, key: "other" })).toBe("");
   });
 
+  it("where who stood still during a failover tells only afterwards of a lease that it lost", () => {
+    const failover = fault("database_failover", 100, 200, { lostFrom: 50 });
+    const leased: readonly AnyTold[] = [
+      { kind: "submit" },
+      { kind: "task", at: 600 },
+      { kind: "task", agent: "y", at: 700 },
+      row,
+    ];
+    expect(found(...failover, ...fault("freeze", 90, 500, { number: 2 }), ...leased)).toBe("");
+    expect(found(...failover, ...fault("freeze", 90, 150, { number: 2 }), ...leased)).toContain(
+      "was handed to x and y",
+    );
+  });
+
   it("where a cron had a job each second", () => {
     expect(found(row, { kind: "tick" }, { kind: "tick", second: 2, job: "i" }, { ...row, job: "i", key: "" })).toBe("");
   });

@@ -17,6 +17,8 @@ const stalls: ReadonlySet<FaultKind> = new Set(["freeze", "freeze_in_transaction
 
 /** What waits for a process to wake, or for a packet to be sent once more, comes within this after the fault is over. */
 const longestDelayMs = 30_000;
+/** What a process had in its sockets when it woke is on record by then. */
+const toldWithinMs = 1_000;
 
 /** From its beginning to its end; one that never ended lasts for ever. */
 export function faultPeriodsOf(history: readonly HistoryEvent[]): readonly FaultPeriod[] {
@@ -54,11 +56,14 @@ export function mayDelay({ from, to }: Period, at: number): boolean {
  */
 export function lostPeriodsOf(history: readonly HistoryEvent[]): readonly Period[] {
   const ends = new Map(faultPeriodsOf(history).map(({ number, to }) => [number, to]));
-  return history.flatMap((event) =>
-    event.kind === "fault" && event.lostFrom !== undefined
-      ? [{ from: event.lostFrom, to: ends.get(event.number) ?? Number.POSITIVE_INFINITY }]
-      : [],
-  );
+  const stalled = stallsOf(history);
+  return history.flatMap((event) => {
+    if (event.kind !== "fault" || event.lostFrom === undefined) return [];
+    const lost = { from: event.lostFrom, to: ends.get(event.number) ?? Number.POSITIVE_INFINITY };
+    // Who stood still at its end has heard before what is lost, and tells it when it wakes.
+    const lateTellers = stalled.filter((stall) => stall.from <= lost.to && lost.to <= stall.to);
+    return [{ ...lost, to: Math.max(lost.to, ...lateTellers.map(({ to }) => to + toldWithinMs)) }];
+  });
 }
 
 export function meets(periods: readonly Period[], { from, to }: Period): boolean {
