@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { runHere } from "../support/command.js";
-import { Guide, patience, readerSettings } from "../support/guide.js";
+import { Guide, patience, readerSettings, servesAsLeader } from "../support/guide.js";
 import { createTestDatabase } from "../support/postgres.js";
 
 const payments = `
@@ -12,7 +12,7 @@ it("agents work with a token of their own name, from a folder and as a library",
   const env = await readerSettings(database.url);
   const url = env.HOLDFAST_URL;
   await using guide = await Guide.open("agents", env);
-  await guide.project.command(["holdfast", "serve"]).line(/listening at/);
+  await servesAsLeader(guide.project.command(["holdfast", "serve"]));
   const tokenOf = async (role: string, name: string): Promise<string> => {
     const words = ["token", "create", "--direct", "--role", role, "--name", name];
     const { code, stdout } = await runHere(words, { env: { HOLDFAST_STORE_URL: database.url } });

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { expect, it } from "vitest";
-import { blocksOf, Guide, patience, readerSettings } from "../support/guide.js";
+import { blocksOf, Guide, patience, readerSettings, servesAsLeader } from "../support/guide.js";
 import { NotificationReceiver } from "../support/notification-receiver.js";
 import { createTestDatabase } from "../support/postgres.js";
 
@@ -26,7 +26,7 @@ it(
       "holdfast.toml",
       settings.replace("https://hooks.example.com/holdfast", `${receiver.url}/webhook`),
     );
-    await guide.project.command(["holdfast", "serve"]).line(/listening at/);
+    await servesAsLeader(guide.project.command(["holdfast", "serve"]));
 
     const { stdout } = await guide.run("test");
     expect(stdout).toMatch(/^no_scheduler_leader +.*critical/m);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { blocksOf, Guide, patience, readerSettings } from "../support/guide.js";
+import { blocksOf, Guide, patience, readerSettings, servesAsLeader } from "../support/guide.js";
 import { createTestDatabase, rowsOf } from "../support/postgres.js";
 
 const block = blocksOf("crons");
@@ -9,7 +9,7 @@ it("a cron of the settings is listed, triggered, paused and resumed as the guide
   const env = await readerSettings(database.url);
   await using guide = await Guide.open("crons", env);
   await guide.writeShown("holdfast.toml");
-  await guide.project.command(["holdfast", "serve"]).line(/listening at/);
+  await servesAsLeader(guide.project.command(["holdfast", "serve"]));
   const crons = async () => {
     const { items } = (await (await fetch(`${env.HOLDFAST_URL}/v1/crons`)).json()) as { items: readonly object[] };
     return items;

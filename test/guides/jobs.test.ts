@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { repositoryRoot } from "../support/demo-process.js";
-import { blocksOf, Guide, patience, readerSettings } from "../support/guide.js";
+import { blocksOf, Guide, patience, readerSettings, servesAsLeader } from "../support/guide.js";
 import { createTestDatabase, withClient } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
 
@@ -14,7 +14,7 @@ it("a job waits for an agent, which does it, and so does one in plain curl", pat
   await using guide = await Guide.open("jobs", await readerSettings(database.url));
   await guide.writeShown("ops/hello.js");
   await guide.write(inCurl, await readFile(join(repositoryRoot, inCurl), "utf8"));
-  await (await guide.start("serve")).line(/listening at/);
+  await servesAsLeader(await guide.start("serve"));
 
   const agents = isMissing("curl") ? ["agent"] : ["agent", "agent-in-curl"];
   for (const name of agents) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { runHere } from "../support/command.js";
-import { blocksOf, Guide, patience, readerSettings } from "../support/guide.js";
+import { blocksOf, Guide, patience, readerSettings, servesAsLeader } from "../support/guide.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
 import { complaintsOf } from "../support/systemd-unit.js";
@@ -12,7 +12,7 @@ it("the agent works beside a standby, and is off beside the leader", patience, a
   const [env, other] = [await readerSettings(database.url), await readerSettings(database.url)];
   await using leaders = await Guide.open("node-controller", { ...other, HOLDFAST_CLUSTER_ENABLED: "true" });
   const leader = leaders.project.command(["holdfast", "controller"]);
-  await leader.line(/"role":"scheduler".*"msg":"elected"/);
+  await servesAsLeader(leader);
 
   const direct = ["token", "create", "--direct", "--role", "operator", "--name", "ops"];
   const token = (await runHere(direct, { env: { HOLDFAST_STORE_URL: database.url } })).stdout.trim();

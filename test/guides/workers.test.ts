@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { runHere } from "../support/command.js";
-import { Guide, patience, readerSettings } from "../support/guide.js";
+import { Guide, patience, readerSettings, servesAsLeader } from "../support/guide.js";
 import { createTestDatabase } from "../support/postgres.js";
 import { isMissing } from "../support/programs.js";
 
@@ -8,8 +8,7 @@ it("a node works on jobs from a folder", patience, async () => {
   await using database = await createTestDatabase();
   await using guide = await Guide.open("workers", await readerSettings(database.url));
   await guide.write("ops/resize.js", 'export default async () => "resized";\n');
-  const node = await guide.start("serve");
-  await node.line(/listening at/);
+  await servesAsLeader(await guide.start("serve"));
   expect((await guide.run("submit")).stdout).toContain("resized");
 });
 
@@ -27,7 +26,7 @@ it("a process of one's own works on jobs that another node took in", patience, a
   await using guide = await Guide.open("workers", { ...env, HOLDFAST_CLUSTER_ENABLED: "true" });
   await guide.write("images.mjs", 'export const resize = async (image) => "resized " + image;\n');
   // Leads, serves, and has no operation itself.
-  await guide.project.command(["holdfast", "serve"]).line(/"role":"scheduler".*"msg":"elected"/);
+  await servesAsLeader(guide.project.command(["holdfast", "serve"]));
   await guide.start("library");
   const submit = ["jobs", "submit", "resize", "--payload", '{"image":7}', "--wait", "--url", env.HOLDFAST_URL];
   const done = await runHere(submit);

@@ -21,6 +21,12 @@ export async function runSql(url: string, { text }: Snippet): Promise<void> {
 /** The first test that follows a guide packs and installs the package, which takes a busy machine a while. */
 export const patience = { timeout: 300_000 };
 
+/** Resolves when a node that was started answers, and does so as the leader: the one may come before the other. */
+export async function servesAsLeader(node: StartedProgram): Promise<void> {
+  await node.line(/listening at/);
+  await node.line(/"role":"scheduler".*"msg":"elected"/);
+}
+
 /**
  * A guide of docs/guides, followed by a reader who has installed the package: its blocks are run as they are printed. What a
  * test gives beside them is the environment, and files that the guide calls the reader's own.

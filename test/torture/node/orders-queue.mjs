@@ -23,14 +23,14 @@ export async function openQueue(node, { task, service, journal, points, library 
     maxReclaims: 1_000,
     maxAttempts: 1_000,
   });
-  queue.process("ingress", async (message) => {
-    await deliver(message);
+  queue.process("ingress", async (message, context) => {
+    await deliver(message, context);
     return [{ stage: "outbound", lane: message.lane, body: message.body }];
   });
   queue.process("outbound", deliver);
 
   /** Told before the handler returns, hence before anything can be settled. */
-  async function deliver({ stage, lane, position, attempt, body, epoch, signal }) {
+  async function deliver({ stage, lane, position, attempt, body, epoch }, { signal }) {
     const delivery = { stage, lane, number: Number(body.toString()), position, epoch: `${epoch}`, attempt };
     const failed = fails(delivery);
     journal.tell({ kind: "delivery", ...delivery, failed, at: now() });
