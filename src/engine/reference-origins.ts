@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { parse } from "csv-parse";
 import { errorText, HoldfastError } from "../errors.js";
 import type { Json } from "../jobs/core/job.js";
@@ -18,6 +18,9 @@ const largestBytes = 256 * 1_048_576;
 
 /** A set that is larger belongs into a database of its own. */
 const mostRows = 1_000_000;
+/** A file that nobody has written to for so long is whole. */
+const restMs = 1_000;
+const mostTries = 30;
 const reach = { connectTimeoutMs: 10_000, replyTimeoutMs: 60_000, name: "holdfast reference set" };
 
 /** Where reference sets come from. Paths of files are read from the config folder. */
@@ -63,22 +66,32 @@ async function queried(
   }
 }
 
-/** A file that changes while it is read is none of its versions: the next look has the whole of it. */
+/** A part of a file is none of its versions: one that somebody is writing is read again when it has come to rest. */
 async function readWhole(folder: string, path: string, signal: AbortSignal): Promise<Buffer> {
   try {
-    const file = await open(resolve(folder, path));
-    try {
-      const before = await file.stat({ bigint: true });
-      if (before.size > largestBytes) throw bad(`${path} has more than ${largestBytes} bytes`);
-      const bytes = await file.readFile({ signal });
-      const { size, mtimeNs } = await file.stat({ bigint: true });
-      if (size !== before.size || mtimeNs !== before.mtimeNs) throw bad(`${path} is being written`);
-      return bytes;
-    } finally {
-      await file.close();
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const bytes = await readAtRest(resolve(folder, path), path, signal);
+      if (bytes !== null) return bytes;
+      await pause(restMs, undefined, { signal });
     }
   } catch (error) {
     throw error instanceof HoldfastError ? error : bad(`${path} ${reasonOf(error)}`, error);
+  }
+  throw bad(`${path} is being written without end; whoever writes it should rename it into its place`);
+}
+
+/** Null where it was changed while it was read, or so shortly before that its writer may only have paused. */
+async function readAtRest(where: string, path: string, signal: AbortSignal): Promise<Buffer | null> {
+  const file = await open(where);
+  try {
+    const before = await file.stat({ bigint: true });
+    if (before.size > largestBytes) throw bad(`${path} has more than ${largestBytes} bytes`);
+    const bytes = await file.readFile({ signal });
+    const after = await file.stat({ bigint: true });
+    const isSame = after.size === before.size && after.mtimeNs === before.mtimeNs;
+    return isSame && Math.abs(Date.now() - Number(after.mtimeMs)) >= restMs ? bytes : null;
+  } finally {
+    await file.close();
   }
 }
 

@@ -152,7 +152,7 @@ describe("a node-controller beside a leader", () => {
     supervisor.served.kill("SIGTERM");
     expect(await supervisor.served.exited).toEqual({ code: 1, signal: null });
     expect(supervisor.served.output).toContain("second signal (SIGTERM): stopping at once");
-    // What a child of its had started is killed with it, and is nobody's to wait for.
+    // What one of its children had started is killed with it, and is nobody's to wait for.
     await expect.poll(() => supervisor.processes).toEqual([]);
   });
 

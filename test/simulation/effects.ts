@@ -1,7 +1,9 @@
+import { keepsOffUntil } from "../../src/election/core/campaigning.js";
 import type { ElectorState } from "../../src/election/core/elector-state.js";
 import type { Holder } from "../../src/election/core/lease.js";
 import type { Effect, LinkName, Notice, WaitReply } from "../../src/election/core/messages.js";
 import type { Epoch, Role } from "../../src/election/core/names.js";
+import type { NodeClock } from "./clocks.js";
 import type { Connection, Endpoint, Surroundings } from "./connection.js";
 import type { NodePlan } from "./scenario.js";
 import { Violation } from "./violation.js";
@@ -13,6 +15,7 @@ export interface Actor extends Endpoint {
   readonly around: Surroundings;
   readonly holder: Holder;
   readonly state: ElectorState;
+  readonly clock: NodeClock;
   readonly links: ReadonlyMap<string, Connection>;
   readonly works: ReadonlyMap<Role, Work>;
   beats: number;
@@ -85,8 +88,11 @@ function beat(node: Actor, effect: Extract<Effect, { kind: "beat" }>): void {
 }
 
 /** R10. Whoever is invited by a step-down may lead at once, and so may inherit. */
-function checkMayInherit({ plan, index, state }: Actor, role: Role): void {
-  const isInvited = state.roles.get(role)?.view?.reservedFor === plan.id;
+function checkMayInherit({ plan, index, state, clock, around }: Actor, role: Role): void {
+  const known = state.roles.get(role);
+  const isInvited = known?.view?.reservedFor === plan.id;
+  if (known !== undefined && keepsOffUntil(known) > clock.mono(around.world.now) && !isInvited)
+    throw new Violation("R10", `node ${index} keeps off ${role} and would be heir`);
   if (plan.timing.acquireDelayMs > 0)
     throw new Violation("R10", `node ${index} has an acquire delay and would be heir`);
   if (!plan.promotable && !isInvited) throw new Violation("R10", `node ${index} is not promotable and would be heir`);

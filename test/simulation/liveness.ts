@@ -48,13 +48,13 @@ function boundMs({ scenario, nodes, world }: Simulation): number {
   const beatMs = most(({ plan }) => plan.timing.heartbeatMs);
   const requestMs = most(({ plan }) => plan.timing.requestTimeoutMs);
   const workMs = most((node) => node.drainTimeoutMs) * 3;
-  const coolMs = Math.max(...scenario.roles.map((role) => coolestMs(role, nodes, world.now)));
+  const keepOffMs = Math.max(...scenario.roles.map((role) => shortestKeepOffMs(role, nodes, world.now)));
   const retriesMs = 2_000 + 2 * 800;
-  return (2 * ttlMs + delayMs + 8 * beatMs + 3 * requestMs + workMs + coolMs + retriesMs) * 1.02 + 1_000;
+  return (2 * ttlMs + delayMs + 8 * beatMs + 3 * requestMs + workMs + keepOffMs + retriesMs) * 1.02 + 1_000;
 }
 
-/** How long until the first candidate of a role has cooled down. */
-function coolestMs(role: Role, nodes: readonly SimNode[], time: number): number {
+/** How long until the first candidate of a role keeps off it no longer. */
+function shortestKeepOffMs(role: Role, nodes: readonly SimNode[], time: number): number {
   const waits = nodes
     .filter(({ plan }) => plan.promotable)
     .map((node) => {
@@ -96,8 +96,8 @@ export function mayInherit(node: SimNode, role: Role): boolean {
   const { promotable, timing } = node.plan;
   const known = node.state.roles.get(role);
   if (known === undefined || known.workEpoch !== null) return false;
-  const isCool = keepsOffUntil(known) <= node.clock.mono(node.around.world.now);
-  return promotable && timing.acquireDelayMs === 0 && node.path !== "pooled" && isCool;
+  const keepsOff = keepsOffUntil(known) > node.clock.mono(node.around.world.now);
+  return promotable && timing.acquireDelayMs === 0 && node.path !== "pooled" && !keepsOff;
 }
 
 interface Cost {

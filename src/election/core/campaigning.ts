@@ -21,9 +21,8 @@ const retryMs = { from: 200, to: 800 };
 const linkOf = (role: RoleState): LinkName => ({ kind: "campaign", role: role.role });
 
 /** Whether this node may lead the role now (R10). Such a node may also be its heir. */
-export function mayLead(ctx: StepContext, role: RoleState): boolean {
+export function mayLead(ctx: StepContext, role: RoleState, invited = isInvited(ctx, role)): boolean {
   const { state, now } = ctx;
-  const invited = role.view?.reservedFor === state.settings.holder.nodeId;
   return (
     state.contending &&
     (state.settings.promotable || invited) &&
@@ -33,6 +32,11 @@ export function mayLead(ctx: StepContext, role: RoleState): boolean {
     state.lock.kind === "open" &&
     (state.path === "pooled" || state.witness.kind === "open")
   );
+}
+
+/** A step-down has named this node. */
+function isInvited({ state }: StepContext, { view }: RoleState): boolean {
+  return view?.reservedFor === state.settings.holder.nodeId;
 }
 
 /** Until when this node does not ask for the role by itself. */
@@ -80,8 +84,7 @@ function isOpenToAsk(ctx: StepContext, role: RoleState): boolean {
 
 function firstAttemptAt(ctx: StepContext, role: RoleState): number {
   const { acquireDelayMs } = ctx.state.settings.timing;
-  const invited = role.view?.reservedFor === ctx.state.settings.holder.nodeId;
-  if (invited) return ctx.now.mono;
+  if (isInvited(ctx, role)) return ctx.now.mono;
   return (role.isHeir ? ctx.now.mono : soon(ctx, retryMs.from, retryMs.to)) + acquireDelayMs;
 }
 
@@ -90,7 +93,7 @@ function ask(ctx: StepContext, role: RoleState): void {
   const { settings } = ctx.state;
   const timeoutMs = settings.timing.requestTimeoutMs;
   const request = newRequest(ctx, timeoutMs);
-  campaign.request = { ...request, what: "acquire", graceMs: graceMs(ctx.state) };
+  campaign.request = { ...request, what: "acquire", graceMs: graceMs(ctx.state), invited: isInvited(ctx, role) };
   const evidence =
     campaign.locked && campaign.sighting !== null
       ? { sighting: campaign.sighting, graceServedMs: graceServedMs(ctx, role) }
@@ -214,7 +217,8 @@ function onDecided(
   const { campaign } = role;
   switch (reply.kind) {
     case "acquired": {
-      const fit = mayLead(ctx, role); // Asked before the new view hides an invitation.
+      // By what was known when it asked: a view since then, or this one, hides an invitation.
+      const fit = mayLead(ctx, role, request.invited);
       see(ctx, role, reply.view);
       const trust = { since: request.sentAt, lengthMs: ctx.state.settings.timing.fenceMs };
       if (fit && trustRemainingMs(trust, ctx.now) > 0) {

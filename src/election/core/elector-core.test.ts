@@ -244,9 +244,10 @@ describe("a leader", () => {
       .win()
       .answer({ ...renewed, holdsLock: true, isHeir: false }, view("me", 5_000, 1));
 
-  const steppedDown = (): Driver => {
+  const steppedDown = (drainMs = 0): Driver => {
     const node = leading();
     node.give({ kind: "stepDown", role, to: null, reason: "stepped_down", yieldMs: 5_000 });
+    if (drainMs > 0) node.wait(drainMs).answer(renewed, view("me", 5_000, 1));
     return node.give({ kind: "workSettled", role, epoch: epochOf(1) });
   };
 
@@ -329,11 +330,39 @@ describe("a leader", () => {
     expect(node.find("beat").orders[0]).toMatchObject({ heir: "take" });
   });
 
-  it("that has stepped down leads again at once when it is named, and by itself when nobody came for so long", () => {
-    const named = steppedDown();
-    named.wait(1_000).answer({}, { ...view(null, 0, 2), reservedFor: me.nodeId });
+  it("whose work has failed keeps off the role, but leads at once when it is named", () => {
+    const failed = () => {
+      const node = leading();
+      node.give({ kind: "workFailed", role, epoch: epochOf(1) });
+      return node.give({ kind: "workSettled", role, epoch: epochOf(1) });
+    };
+    expect(
+      failed()
+        .wait(1_000)
+        .answer({}, view(null, 0, 2))
+        .has("open"),
+    ).toBe(false);
+    const named = failed()
+      .wait(1_000)
+      .answer({}, { ...view(null, 0, 2), reservedFor: me.nodeId });
     expect(named.find("open")).toMatchObject({ link: { kind: "campaign" } });
-    const alone = steppedDown();
+    // What a beat shows meanwhile is newer than the invitation, and takes nothing back.
+    named.give({ kind: "opened", link: { kind: "campaign", role }, ref: "campaign" as SessionRef, path: "direct" });
+    const { id } = named.find("acquire");
+    named.wait(1_000).answer({}, view("me", 5_000, 3));
+    const reply = {
+      kind: "acquired",
+      epoch: epochOf(3),
+      cause: "handover",
+      gapMs: 0,
+      view: view("me", 5_000, 3),
+    } as const;
+    named.give({ kind: "acquireReplied", role, id, reply });
+    expect(named.find("elected")).toMatchObject({ epoch: 3n });
+  });
+
+  it("that has stepped down leads again by itself when nobody came for so long, from when it gave the role up", () => {
+    const alone = steppedDown(1_000);
     for (let beat = 0; beat < 4; beat += 1) {
       alone.wait(1_000).answer({}, view(null, 0, 1));
       expect(alone.has("open")).toBe(false);

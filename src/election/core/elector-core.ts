@@ -69,10 +69,7 @@ function take(ctx: StepContext, input: Input): void {
     case "noticed":
       return withRole(ctx, input.role, (role) => onNotice(ctx, role, input.notice));
     case "stepDown":
-      return withRole(ctx, input.role, (role) => {
-        role.yieldsUntil = ctx.now.mono + input.yieldMs;
-        beginDrain(ctx, role, input);
-      });
+      return withRole(ctx, input.role, (role) => beginDrain(ctx, role, input));
     case "workSettled":
       return withRole(ctx, input.role, (role) => settleWork(ctx, role, input.epoch));
     case "workFailed":

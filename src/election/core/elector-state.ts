@@ -52,12 +52,20 @@ export interface Term {
   readonly electedAt: number;
   /** The grace that the row asks of an heir, as it was when the lease was taken. */
   readonly graceMs: number;
-  drain: { readonly to: NodeId | null; readonly reason: EndReason; readonly deadline: number } | null;
+  drain: Drain | null;
+}
+
+/** A term that is being given up. */
+export interface Drain {
+  readonly to: NodeId | null;
+  readonly reason: EndReason;
+  readonly deadline: number;
+  readonly yieldMs: number;
 }
 
 export type CampaignRequest =
   | (PendingRequest & { readonly what: "wait" })
-  | (PendingRequest & { readonly what: "acquire"; readonly graceMs: number });
+  | (PendingRequest & { readonly what: "acquire"; readonly graceMs: number; readonly invited: boolean });
 
 /** A standby's way to the lease: as heir it waits for the lock, and when the lease is open it asks for it. */
 export interface Campaign {

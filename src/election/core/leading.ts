@@ -95,12 +95,16 @@ export function beginDrain(
     readonly to: NodeId | null;
     readonly reason: EndReason;
     readonly drainMs?: number | undefined;
+    /** How long it leaves the role to others when it has been given up. */
+    readonly yieldMs?: number | undefined;
   },
 ): void {
   const { term } = role;
   if (term === null || term.phase === "draining") return;
+  const { yieldMs = 0 } = order;
   if (term.unannounced !== null) {
     endTerm(ctx, role, order.reason);
+    role.yieldsUntil = ctx.now.mono + yieldMs;
     releaseLease(ctx, role, { epoch: term.epoch, to: order.to, reason: order.reason });
     return;
   }
@@ -109,6 +113,7 @@ export function beginDrain(
     to: order.to,
     reason: order.reason,
     deadline: ctx.now.mono + (order.drainMs ?? ctx.state.settings.timing.drainTimeoutMs),
+    yieldMs,
   };
   ctx.effects.push({ kind: "draining", role: role.role, epoch: term.epoch, reason: order.reason });
 }
@@ -117,7 +122,10 @@ export function beginDrain(
 export function endOverrun(ctx: StepContext): void {
   for (const role of ctx.state.roles.values()) {
     const drain = role.term?.drain;
-    if (drain && drain.deadline <= ctx.now.mono) endTerm(ctx, role, "drain_overrun");
+    if (drain && drain.deadline <= ctx.now.mono) {
+      endTerm(ctx, role, "drain_overrun");
+      role.yieldsUntil = ctx.now.mono + drain.yieldMs;
+    }
   }
 }
 
@@ -126,9 +134,10 @@ export function settleWork(ctx: StepContext, role: RoleState, epoch: Epoch): voi
   if (role.workEpoch === epoch) role.workEpoch = null;
   const { term } = role;
   if (term === null || term.epoch !== epoch || term.drain === null) return;
-  const { to, reason } = term.drain;
+  const { to, reason, yieldMs } = term.drain;
   // The gate is shut before the release is sent: once the database has it, another node may act.
   endTerm(ctx, role, reason);
+  role.yieldsUntil = ctx.now.mono + yieldMs;
   releaseLease(ctx, role, { epoch, to, reason });
 }
 

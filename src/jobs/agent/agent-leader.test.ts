@@ -107,7 +107,9 @@ describe("an agent that is refused", () => {
     leader.fault = () => ({ kind: "refuse", status, error });
     await using started = startAgent(leader, { token, clock: fast });
     const failure = { code: error, message: expect.stringContaining(said) as unknown };
+    const since = fast.mono();
     await expect(started.running).rejects.toMatchObject(failure);
+    expect(fast.mono() - since).toBeGreaterThan(4_000);
     expect(leader.heard.length).toBeGreaterThan(1);
   });
 

@@ -58,7 +58,7 @@ describe("the leases of an agent", () => {
     leader.ledger.ttlMs = shortTtlMs;
     const { begun, operation } = gatedOperation({ heeds: false });
     const job = leader.ledger.submit("wait");
-    // No other poll of its waits for work meanwhile.
+    // None of its other polls waits for work meanwhile.
     await using started = startAgent(leader, { operations: { wait: operation }, concurrency: 1 });
     await until(() => begun.length === 1);
     leader.fault = () => ({ kind: "refuse", status: 503, error: "DATABASE_AWAY" });

@@ -41,8 +41,8 @@ describe("jobs keep their promise", () => {
       { kind: "task", agent: "y", at: 700 },
       row,
     ];
-    expect(found(...failover, ...fault("freeze", 90, 500, { number: 2 }), ...leased)).toBe("");
-    expect(found(...failover, ...fault("freeze", 90, 150, { number: 2 }), ...leased)).toContain(
+    expect(found(...failover, ...fault("freeze", 90, 500, { number: 2, on: "a" }), ...leased)).toBe("");
+    expect(found(...failover, ...fault("freeze", 90, 150, { number: 2, on: "a" }), ...leased)).toContain(
       "was handed to x and y",
     );
   });

@@ -2,7 +2,7 @@ import { tickViolations } from "../../support/jobs-ticks.js";
 import type { Checker, Violation } from "../checker.js";
 import type { HistoryEvent, JobEvent, SubmitEvent, TaskEvent } from "../history.js";
 import { groupBy } from "./groups.js";
-import { lostPeriodsOf, meets, type Period } from "./periods.js";
+import { lostPeriodsAsToldBy, lostPeriodsOf, meets, type Period } from "./periods.js";
 
 const name = "jobs";
 
@@ -21,7 +21,7 @@ export const jobs: Checker = {
     if (rows.length === 0 && !submits.some(({ outcome }) => outcome === "done")) return [];
     return [
       ...submissions(submits, rows, lost),
-      ...leases(tasks, lost),
+      ...leases(tasks, history),
       ...[...groupBy(tasks, ({ job }) => job)].flatMap(([job, own]) =>
         results(
           byId.get(job),
@@ -60,8 +60,11 @@ function submissions(
 }
 
 /** Told by the agents: two that were handed the same lease. Handed to one of them again, it is the answer to the same request. */
-function leases(tasks: readonly TaskEvent[], lost: readonly Period[]): readonly Violation[] {
-  const handed = tasks.filter((task) => task.what === "leased" && task.outcome === "done" && !meets(lost, task));
+function leases(tasks: readonly TaskEvent[], history: readonly HistoryEvent[]): readonly Violation[] {
+  const tellers = new Set(tasks.map(({ by }) => by));
+  const lost = new Map([...tellers].map((by) => [by, lostPeriodsAsToldBy(by, history)]));
+  const isKept = (task: TaskEvent): boolean => !meets(lost.get(task.by) ?? [], task);
+  const handed = tasks.filter((task) => task.what === "leased" && task.outcome === "done" && isKept(task));
   return [...groupBy(handed, ({ job, attempt }) => `${job} under job_epoch ${attempt}`)].flatMap(([lease, own]) => {
     const agents = new Set(own.map(({ agent }) => agent));
     if (agents.size < 2) return [];

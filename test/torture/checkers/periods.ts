@@ -56,13 +56,19 @@ export function mayDelay({ from, to }: Period, at: number): boolean {
  */
 export function lostPeriodsOf(history: readonly HistoryEvent[]): readonly Period[] {
   const ends = new Map(faultPeriodsOf(history).map(({ number, to }) => [number, to]));
-  const stalled = stallsOf(history);
-  return history.flatMap((event) => {
-    if (event.kind !== "fault" || event.lostFrom === undefined) return [];
-    const lost = { from: event.lostFrom, to: ends.get(event.number) ?? Number.POSITIVE_INFINITY };
-    // Who stood still at its end has heard before what is lost, and tells it when it wakes.
-    const lateTellers = stalled.filter((stall) => stall.from <= lost.to && lost.to <= stall.to);
-    return [{ ...lost, to: Math.max(lost.to, ...lateTellers.map(({ to }) => to + toldWithinMs)) }];
+  return history.flatMap((event) =>
+    event.kind === "fault" && event.lostFrom !== undefined
+      ? [{ from: event.lostFrom, to: ends.get(event.number) ?? Number.POSITIVE_INFINITY }]
+      : [],
+  );
+}
+
+/** The same as told by this process: one that stood still at the end had heard of what is lost, and tells it when it wakes. */
+export function lostPeriodsAsToldBy(process: string, history: readonly HistoryEvent[]): readonly Period[] {
+  const own = stallsOf(history).filter(({ on }) => placesOf(on).includes(placeOf(process)));
+  return lostPeriodsOf(history).map(({ from, to }) => {
+    const across = own.filter((stall) => stall.from <= to && to <= stall.to);
+    return { from, to: Math.max(to, ...across.map((stall) => stall.to + toldWithinMs)) };
   });
 }
 
