@@ -103,7 +103,8 @@ async function start() {
     createJobs(node, { operations: operationsOf({ node: name, journal }), concurrency: 2 });
   }
   if (task.graphs !== undefined) await node.engine.open(task.graphs[place]);
-  const server = await startServer(node);
+  // What clients keep for their next request is closed before the end is compared with the beginning.
+  const server = await startServer(node, { keepAliveTimeoutMs: 3_000 });
   leading = { node, roles, server };
 }
 
