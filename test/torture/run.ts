@@ -46,6 +46,9 @@ const longestGapMs = 10_000;
 const progressEveryMs = 5_000;
 const quietMs = 3_000;
 const keptOpenMs = 6_000;
+/** Faults that leave a session without an answer, and a little more than the time for which a node waits for one. */
+const silences: ReadonlySet<FaultKind> = new Set(["reply_lost_after_commit", "database_failover"]);
+const longestSilenceMs = 32_000;
 
 /** One run from an empty machine to an empty machine. */
 export async function torture(options: TortureOptions): Promise<Tortured> {
@@ -124,11 +127,18 @@ async function runLoad(
   await pause(quietMs, undefined, { signal });
   load.abort();
   await all;
+  await pause(silenceLeftMs(recorder.events), undefined, { signal });
   for (const workload of workloads) await workload.settle(scene);
   signal.throwIfAborted();
   // Connections that clients keep for their next request are closed by then.
   await pause(keptOpenMs, undefined, { signal });
   await tellResources(cluster, recorder, "after");
+}
+
+/** Until whoever waits for an answer that was swallowed has given it up: what it holds back meanwhile is not to be seen. */
+function silenceLeftMs(events: readonly HistoryEvent[]): number {
+  const last = events.findLast((event) => event.kind === "fault" && silences.has(event.fault));
+  return last === undefined ? 0 : Math.max(0, last.at + longestSilenceMs - monotonicMs());
 }
 
 function runEvent({ seed, commit, minutes, faults }: TortureOptions, task: Partial<NodeTask>): HistoryEvent {
