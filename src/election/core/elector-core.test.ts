@@ -85,6 +85,15 @@ class Driver {
     });
   }
 
+  /** Connected, while another node leads. */
+  follow({ isHeir }: { readonly isHeir: boolean }): this {
+    this.give({ kind: "contend", role });
+    this.give({ kind: "opened", link: { kind: "lock" }, ref: "lock" as SessionRef, path: "direct" });
+    this.answer({}, view("other", 5_000, 1));
+    this.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
+    return this.answer({ isHeir }, view("other", 5_000, 1));
+  }
+
   win(): this {
     const { id } = this.find("acquire");
     const reply = {
@@ -122,12 +131,7 @@ describe("a standby", () => {
   });
 
   it("asks for a beat an interval, and for nothing else, while another leads", () => {
-    const node = new Driver();
-    node.give({ kind: "contend", role });
-    node.give({ kind: "opened", link: { kind: "lock" }, ref: "lock" as SessionRef, path: "direct" });
-    node.answer({}, view("other", 5_000, 1));
-    node.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
-    node.answer({ isHeir: false }, view("other", 5_000, 1));
+    const node = new Driver().follow({ isHeir: false });
     for (let beat = 0; beat < 4; beat += 1) {
       node.wait(1_000);
       expect(node.effects.map((effect) => effect.kind)).toEqual(["beat", "wake"]);
@@ -136,12 +140,7 @@ describe("a standby", () => {
   });
 
   it("that stood still itself looks once more at the sessions that it saw linger, and drops the evidence only then", () => {
-    const node = new Driver();
-    node.give({ kind: "contend", role });
-    node.give({ kind: "opened", link: { kind: "lock" }, ref: "lock" as SessionRef, path: "direct" });
-    node.answer({}, view("other", 5_000, 1));
-    node.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
-    node.answer({ isHeir: true }, view("other", 5_000, 1));
+    const node = new Driver().follow({ isHeir: true });
     const link = { kind: "campaign", role } as const;
     node.give({ kind: "opened", link, ref: "campaign" as SessionRef, path: "direct" });
     const sighting = {
@@ -168,12 +167,7 @@ describe("a standby", () => {
   });
 
   it("opens no session for a lease that it hears is free, before it is its turn to ask", () => {
-    const node = new Driver();
-    node.give({ kind: "contend", role });
-    node.give({ kind: "opened", link: { kind: "lock" }, ref: "lock" as SessionRef, path: "direct" });
-    node.answer({}, view("other", 5_000, 1));
-    node.give({ kind: "opened", link: { kind: "witness" }, ref: "witness" as SessionRef, path: "direct" });
-    node.answer({ isHeir: false }, view("other", 5_000, 1));
+    const node = new Driver().follow({ isHeir: false });
     node.give({ kind: "noticed", role, notice: { kind: "released", epoch: epochOf(1), to: null } });
     expect(node.has("open")).toBe(false);
     node.wait(500);
