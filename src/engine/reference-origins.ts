@@ -80,16 +80,16 @@ async function readWhole(folder: string, path: string, signal: AbortSignal): Pro
   throw bad(`${path} is being written without end; whoever writes it should rename it into its place`);
 }
 
-/** Null where it was changed while it was read, or so shortly before that its writer may only have paused. */
+/** Null where it was changed so shortly before that its writer may only have paused, or while it was read. */
 async function readAtRest(where: string, path: string, signal: AbortSignal): Promise<Buffer | null> {
   const file = await open(where);
   try {
     const before = await file.stat({ bigint: true });
     if (before.size > largestBytes) throw bad(`${path} has more than ${largestBytes} bytes`);
+    if (Math.abs(Date.now() - Number(before.mtimeMs)) < restMs) return null;
     const bytes = await file.readFile({ signal });
     const after = await file.stat({ bigint: true });
-    const isSame = after.size === before.size && after.mtimeNs === before.mtimeNs;
-    return isSame && Math.abs(Date.now() - Number(after.mtimeMs)) >= restMs ? bytes : null;
+    return after.size === before.size && after.mtimeNs === before.mtimeNs ? bytes : null;
   } finally {
     await file.close();
   }
