@@ -111,10 +111,11 @@ export class InboundConnection {
   private receive(chunk: Buffer): void {
     // Nothing is read into a connection that is about to end: what comes now is thrown away.
     if (this.lingersUntil !== null) this.lingerOn(this.lingersUntil);
-    if (this.leaving !== null) return;
-    this.parts.reader.push(chunk);
+    const { socket, held, reader } = this.parts;
+    // A socket that broke still emits what it had buffered: nobody is there any more to answer.
+    if (this.leaving !== null || socket.destroyed) return;
+    reader.push(chunk);
     this.proceed();
-    const { held, reader } = this.parts;
     if (this.leaving === null && held.isFull && reader.held > smallBytes) {
       this.refuse("as many bytes are under way as this node takes at a time", Buffer.from(reader.head()), true);
     }
