@@ -87,6 +87,28 @@ it("gives messages that are sent side by side names of their own", async () => {
   expect((await Promise.all(names.map(contentOf))).sort()).toEqual(bodies.sort());
 });
 
+it("gives the messages of two lanes names of their own, each of which writes by itself", async () => {
+  const found = [createLatch(), createLatch()];
+  const lanes = found.map((own, at) => {
+    /** Both have found the name free before either takes it. */
+    class SlowOutbox extends LocalOutbox {
+      override async compare(name: string, body: Buffer): Promise<"absent" | "same" | "other"> {
+        const there = await super.compare(name, body);
+        own.open();
+        await found[1 - at]?.opened;
+        return there;
+      }
+    }
+    return new FolderDestination(partsOf(), new SlowOutbox(folder, systemClock, "lab"));
+  });
+  const bodies = ["to the ward", "to the lab"];
+  const ends = await Promise.all(lanes.map((lane, at) => lane.send(deliveryOf(bodies[at] ?? ""), openGuard, noAbort)));
+  expect(ends).toEqual([delivered, delivered]);
+  const names = (await readdir(folder)).sort();
+  expect(names).toEqual(["42-2.msg", "42.msg"]);
+  expect((await Promise.all(names.map(contentOf))).sort()).toEqual(bodies.sort());
+});
+
 it("shows nothing of a message that is called off while it is written, not even later", async () => {
   const written = createLatch();
   const goOn = createLatch();

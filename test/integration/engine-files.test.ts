@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../src/election/clock.js";
 import { checkFileInbound } from "../../src/engine/transports/file/file-inbound-settings.js";
 import { createFileSource } from "../../src/engine/transports/file/file-source.js";
-import type { FileReading, FolderEntry } from "../../src/engine/transports/file/folder.js";
+import type { FileReading, FolderEntry, Shelf } from "../../src/engine/transports/file/folder.js";
 import { FolderSource } from "../../src/engine/transports/file/folder-source.js";
 import { LocalFolder } from "../../src/engine/transports/file/local-folder.js";
 import { makeTestDirectory } from "../support/postgres.js";
@@ -88,7 +88,7 @@ it("does not take a file twice that was committed and could not be moved", async
   await put("a", "once");
   let isStuck = true;
   class StuckFolder extends LocalFolder {
-    override async move(name: string, to: "archive" | "errors"): Promise<string | null> {
+    override async move(name: string, to: Shelf): Promise<string | null> {
       if (isStuck) throw new Error("the disk is full");
       return await super.move(name, to);
     }
@@ -136,6 +136,50 @@ it.each(["archive", "delete"])(
     await eventually(async () => expect(await filesIn()).toEqual([]));
   },
 );
+
+it.each(["archive", "delete"])(
+  "takes a file, too, that comes between the last look at that name and the move (%s)",
+  async (after) => {
+    let next: string | null = "the next";
+    class PausedFolder extends LocalFolder {
+      override async move(name: string, to: Shelf): Promise<string | null> {
+        if (next !== null) await put("a", next);
+        next = null;
+        return await super.move(name, to);
+      }
+    }
+    await put("a", "one");
+    const { intake } = await pollFolder(new PausedFolder(settingsOf({ after }), systemClock, "feed"), new Intake(), {
+      after,
+    });
+    await eventually(() => expect(intake.bodies).toEqual(["one", "the next"]));
+    await eventually(async () => expect(await filesIn()).toEqual([]));
+    expect(await filesIn("errors")).toEqual([]);
+    // The first one was gone when the move came: its sender had replaced it.
+    if (after === "archive") expect(await readFile(join(folder, "archive/a"), "utf8")).toBe("the next");
+  },
+);
+
+it("leaves the marker of the next file, which came while the file of that name was moved", async () => {
+  let isFirst = true;
+  class PausedFolder extends LocalFolder {
+    override async move(name: string, to: Shelf): Promise<string | null> {
+      const moved = await super.move(name, to);
+      if (isFirst && name === "a") {
+        isFirst = false;
+        await put("a", "two");
+        await put("a.done", "second");
+      }
+      return moved;
+    }
+  }
+  await put("a", "one");
+  await put("a.done", "first");
+  const given = { marker: ".done" };
+  const { intake } = await pollFolder(new PausedFolder(settingsOf(given), systemClock, "feed"), new Intake(), given);
+  await eventually(() => expect(intake.bodies).toEqual(["one", "two"]));
+  await eventually(async () => expect(await filesIn()).toEqual([]));
+});
 
 it("waits for the first byte of a file that is written where it is polled, however long its writer thinks", async () => {
   await writeFile(join(folder, "a"), "");

@@ -4,7 +4,7 @@ import { within } from "../../../lifecycle/within.js";
 import { SourceStanding } from "../standing.js";
 import type { Source, SourceParts, SourceState } from "../transport.js";
 import { messagesOf } from "./file-messages.js";
-import type { FolderEntry, InboundFolder } from "./folder.js";
+import type { FolderEntry, InboundFolder, Shelf } from "./folder.js";
 import type { PollingSettings } from "./folder-settings.js";
 import { FolderWatch } from "./folder-watch.js";
 
@@ -80,20 +80,27 @@ export class FolderSource implements Source {
     const entries = await this.folder.list();
     const { whole, orphans, strange } = watch.look(entries);
     for (const { name, what } of strange) this.parts.log.warn({ file: name }, `a file is not taken: ${what}`);
-    const names = new Set(entries.map(({ name }) => name));
-    for (const name of this.decided.keys()) if (!names.has(name)) this.decided.delete(name);
+    const listed = new Map(entries.map((entry) => [entry.name, entry]));
+    for (const name of this.decided.keys()) if (!listed.has(name)) this.decided.delete(name);
+    const { marker } = this.parts.settings;
     for (const entry of whole) {
       if (signal.aborted) return;
-      if (!(await this.handle(entry, signal, troubles))) return;
+      const itsMarker = marker === null ? undefined : listed.get(entry.name + marker);
+      if (!(await this.handle(entry, itsMarker, signal, troubles))) return;
     }
-    for (const name of orphans) {
+    for (const orphan of orphans) {
       if (signal.aborted) return;
-      await this.folder.remove(name);
+      await this.putAway(orphan, "aside");
     }
   }
 
   /** False where no further file is to be taken for now. */
-  private async handle(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<boolean> {
+  private async handle(
+    entry: FolderEntry,
+    marker: FolderEntry | undefined,
+    signal: AbortSignal,
+    troubles: Map<string, string>,
+  ): Promise<boolean> {
     const was = wasOf(entry);
     const before = this.decided.get(entry.name);
     const fate = before?.was === was ? before.fate : await this.take(entry, signal, troubles);
@@ -103,7 +110,7 @@ export class FolderSource implements Source {
     // After a stop the file is the next leader's, who knows it again by its key.
     if (signal.aborted) return false;
     try {
-      await this.clear(entry, fate);
+      await this.clear(entry, marker, fate);
       this.decided.delete(entry.name);
     } catch (error) {
       troubles.set(entry.name, `${entry.name} was taken in and cannot be moved (${errorText(error)})`);
@@ -111,19 +118,37 @@ export class FolderSource implements Source {
     return true;
   }
 
-  private async clear(entry: FolderEntry, fate: "archive" | "errors"): Promise<void> {
+  private async clear(entry: FolderEntry, marker: FolderEntry | undefined, fate: "archive" | "errors"): Promise<void> {
     const { settings, log } = this.parts;
     const { name } = entry;
-    // Meanwhile its sender may have put the next one there, which nobody has read: it stays, and is looked at as a new one.
+    const to = fate === "archive" && settings.after === "delete" ? "aside" : fate;
+    const { kind, moved } = await this.putAway(entry, to);
+    if (kind === "another") return;
+    if (kind === "gone") log.info({ file: name }, "a file was gone before it could be moved");
+    else if (to !== "aside" && moved !== name)
+      log.info({ file: name, moved_to: moved }, "a file of that name was there already");
+    if (marker !== undefined) await this.putAway(marker, "aside");
+  }
+
+  /**
+   * Moves the very file that was looked at, and no other: meanwhile its sender may have put the next one there, which nobody has
+   * read. That one stays and is looked at as a new one, also where it came so late that it had to be put back.
+   */
+  private async putAway(entry: FolderEntry, to: Shelf) {
+    const { name } = entry;
     const now = await this.folder.look(name);
-    if (now !== null && wasOf(now) !== wasOf(entry)) return;
-    if (fate === "archive" && settings.after === "delete") await this.folder.remove(name);
-    else {
-      const moved = await this.folder.move(name, fate);
-      if (moved === null) log.info({ file: name }, "a file was gone before it could be moved");
-      else if (moved !== name) log.info({ file: name, moved_to: moved }, "a file of that name was there already");
+    if (now !== null && wasOf(now) !== wasOf(entry)) return { kind: "another", moved: null } as const;
+    const moved = await this.folder.move(name, to);
+    if (moved === null) return { kind: "gone", moved } as const;
+    const there = await this.folder.look(moved, to);
+    if (there !== null && !isAlike(there, entry)) {
+      const isBack = await this.folder.putBack(moved, to, name);
+      if (!isBack)
+        this.parts.log.error({ file: name, moved_to: moved }, "a file that nobody has read was moved: put it back");
+      return { kind: "another", moved: null } as const;
     }
-    if (settings.marker !== null) await this.folder.remove(name + settings.marker);
+    if (to === "aside") await this.folder.remove(moved);
+    return { kind: "moved", moved } as const;
   }
 
   private async take(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<Fate | "wait"> {
@@ -197,4 +222,9 @@ export class FolderSource implements Source {
 /** Whether it is the one that was looked at before. */
 function wasOf({ kind, modified, bytes, id = 0n }: FolderEntry): string {
   return `${kind} ${modified} ${bytes} ${id}`;
+}
+
+/** The same without the id, which some mounted folders give anew with a name. */
+function isAlike(one: FolderEntry, other: FolderEntry): boolean {
+  return one.kind === other.kind && one.modified === other.modified && one.bytes === other.bytes;
 }

@@ -14,7 +14,7 @@ export interface Look {
   /** Files that are whole, in order. */
   readonly whole: readonly FolderEntry[];
   /** Markers whose file is gone: left behind by a leader that ended between two steps. */
-  readonly orphans: readonly string[];
+  readonly orphans: readonly FolderEntry[];
   /** What the pattern names and is no plain file, or cannot be named. Each is told once. */
   readonly strange: readonly { readonly name: string; readonly what: string }[];
 }
@@ -52,7 +52,7 @@ export class FolderWatch {
     );
     return {
       whole: files.filter(isWhole).toSorted(this.rules.order === "name" ? byName : byAge),
-      orphans: orphans.map(({ name }) => name),
+      orphans,
       strange: this.newlyStrange(candidates),
     };
   }
@@ -89,7 +89,7 @@ export function patternOf(pattern: string): (name: string) => boolean {
   const source = Array.from(pattern)
     .map((character) => {
       if (character === "*") return ".*";
-      return character === "?" ? "." : character.replace(/[\\^$.|+()[\]{}/-]/g, "\\$&");
+      return character === "?" ? "." : character.replace(/[\\^$.|+()[\]{}/]/g, "\\$&");
     })
     .join("");
   const whole = new RegExp(`^${source.replaceAll(/(?:\.\*)+/g, ".*")}$`, "su");

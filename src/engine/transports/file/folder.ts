@@ -19,6 +19,9 @@ export type FileReading =
   | { readonly kind: "too large" }
   | { readonly kind: "unreadable"; readonly reason: string };
 
+/** Where a file goes when it is done with. "aside" is out of sight, in the folder itself. */
+export type Shelf = "archive" | "errors" | "aside";
+
 /** Where files are taken from: on this machine, or on a server. */
 export interface InboundFolder {
   /** The same on every node, so that a file is known again by the next leader. */
@@ -27,10 +30,12 @@ export interface InboundFolder {
   open(): Promise<void>;
   list(): Promise<readonly FolderEntry[]>;
   read(entry: FolderEntry, most: number): Promise<FileReading>;
-  /** What is there under a name now; null where nothing is. */
-  look(name: string): Promise<FolderEntry | null>;
+  /** What is there under a name now, in the folder or on a shelf; null where nothing is. */
+  look(name: string, on?: Shelf): Promise<FolderEntry | null>;
   /** Moves it there in one step, over no other file. Answers its new name, or null where it is gone. */
-  move(name: string, to: "archive" | "errors"): Promise<string | null>;
+  move(name: string, to: Shelf): Promise<string | null>;
+  /** Moves it back, over no other file: false where one has its name by now. */
+  putBack(moved: string, from: Shelf, name: string): Promise<boolean>;
   /** A file that is gone already is as good. */
   remove(name: string): Promise<void>;
   close(): Promise<void>;

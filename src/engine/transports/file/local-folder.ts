@@ -4,9 +4,12 @@ import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat, unlink 
 import { basename, join } from "node:path";
 import type { Clock } from "../../../election/clock.js";
 import { HoldfastError } from "../../../errors.js";
+import { codeOf, orGone } from "./error-code.js";
 import type { FileInboundSettings } from "./file-inbound-settings.js";
-import type { FileReading, FolderEntry, InboundFolder } from "./folder.js";
+import type { FileReading, FolderEntry, InboundFolder, Shelf } from "./folder.js";
 import { freeName } from "./free-name.js";
+import { hiddenName } from "./hidden-name.js";
+import { renameOverNothing } from "./rename-over-nothing.js";
 
 /** A folder of this machine, or one that is mounted here. */
 export class LocalFolder implements InboundFolder {
@@ -46,8 +49,8 @@ export class LocalFolder implements InboundFolder {
     return entries;
   }
 
-  async look(name: string): Promise<FolderEntry | null> {
-    const found = await lstat(join(this.place, name), { bigint: true }).catch(orGone);
+  async look(name: string, on: Shelf | null = null): Promise<FolderEntry | null> {
+    const found = await lstat(this.pathOf(name, on), { bigint: true }).catch(orGone);
     return found === null ? null : entryOf(name, kindOf(found), found);
   }
 
@@ -57,7 +60,7 @@ export class LocalFolder implements InboundFolder {
     try {
       // A link is not followed, and a pipe that nobody writes to does not hold the poll up.
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-      file = await open(join(this.place, entry.name), flags);
+      file = await open(this.pathOf(entry.name), flags);
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT") return { kind: "gone" };
@@ -71,22 +74,25 @@ export class LocalFolder implements InboundFolder {
     }
   }
 
-  async move(name: string, to: "archive" | "errors"): Promise<string | null> {
-    const target = this.settings[to];
+  async move(name: string, to: Shelf): Promise<string | null> {
     const isTaken = async (candidate: string): Promise<boolean> =>
-      (await lstat(join(target, candidate)).catch(orGone)) !== null;
-    const free = await freeName(name, isTaken, this.clock.wall());
+      (await lstat(this.pathOf(candidate, to)).catch(orGone)) !== null;
+    const free = to === "aside" ? hiddenName() : await freeName(name, isTaken, this.clock.wall());
     try {
-      await rename(join(this.place, name), join(target, free));
+      await rename(this.pathOf(name), this.pathOf(free, to));
       return free;
     } catch (error) {
-      if (codeOf(error) === "ENOENT" && (await lstat(join(this.place, name)).catch(orGone)) === null) return null;
+      if (codeOf(error) === "ENOENT" && (await lstat(this.pathOf(name)).catch(orGone)) === null) return null;
       throw error;
     }
   }
 
+  async putBack(moved: string, from: Shelf, name: string): Promise<boolean> {
+    return await renameOverNothing(this.pathOf(moved, from), this.pathOf(name));
+  }
+
   async remove(name: string): Promise<void> {
-    await unlink(join(this.place, name)).catch(orGone);
+    await unlink(this.pathOf(name)).catch(orGone);
   }
 
   async close(): Promise<void> {
@@ -114,6 +120,10 @@ export class LocalFolder implements InboundFolder {
       await rm(from, { force: true });
       await rm(join(to, probe), { force: true });
     }
+  }
+
+  private pathOf(name: string, on: Shelf | null = null): string {
+    return join(on === null || on === "aside" ? this.place : this.settings[on], name);
   }
 
   private bad(problem: string, cause?: unknown): HoldfastError {
@@ -148,10 +158,3 @@ function kindOf(dirent: Dirent | BigIntStats): FolderEntry["kind"] {
   if (dirent.isDirectory()) return "folder";
   return dirent.isSymbolicLink() ? "link" : "other";
 }
-
-function orGone(error: unknown): null {
-  if (codeOf(error) === "ENOENT") return null;
-  throw error;
-}
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);

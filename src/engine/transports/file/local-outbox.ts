@@ -5,6 +5,7 @@ import type { Clock } from "../../../election/clock.js";
 import { errorText, HoldfastError } from "../../../errors.js";
 import type { OutboundFolder, RenameEnd } from "./folder.js";
 import { isAbandoned } from "./hidden-name.js";
+import { renameOverNothing } from "./rename-over-nothing.js";
 
 /** A folder of this machine, or one that is mounted here. */
 export class LocalOutbox implements OutboundFolder {
@@ -57,9 +58,11 @@ export class LocalOutbox implements OutboundFolder {
     return (await readFile(this.pathOf(name)).catch(() => null))?.equals(body) === true ? "same" : "other";
   }
 
-  async rename(hidden: string, name: string): Promise<RenameEnd> {
+  async rename(hidden: string, name: string, replace: boolean): Promise<RenameEnd> {
+    const [from, to] = [this.pathOf(hidden), this.pathOf(name)];
     try {
-      await rename(this.pathOf(hidden), this.pathOf(name));
+      if (replace) await rename(from, to);
+      else if (!(await renameOverNothing(from, to))) return { kind: "exists" };
       return { kind: "renamed" };
     } catch (error) {
       return { kind: "failed", reason: errorText(error), isUnknown: false };

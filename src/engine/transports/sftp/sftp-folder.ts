@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../../election/clock.js";
-import type { FileReading, FolderEntry, InboundFolder } from "../file/folder.js";
+import type { FileReading, FolderEntry, InboundFolder, Shelf } from "../file/folder.js";
 import { freeName } from "../file/free-name.js";
+import { hiddenName } from "../file/hidden-name.js";
 import { type SftpAttributes, SftpFiles } from "./sftp-files.js";
 import { SftpLink, type SftpSession, statusOf } from "./sftp-link.js";
 import type { SftpInboundSettings } from "./sftp-settings.js";
@@ -38,8 +39,8 @@ export class SftpFolder implements InboundFolder {
     return entries.filter(({ kind, name }) => kind !== "folder" && name !== "." && name !== "..");
   }
 
-  async look(name: string): Promise<FolderEntry | null> {
-    const found = await this.files.look(this.pathOf(name));
+  async look(name: string, on: Shelf | null = null): Promise<FolderEntry | null> {
+    const found = await this.files.look(this.pathOf(name, on));
     return found === null ? null : entryOf(name, found);
   }
 
@@ -59,16 +60,26 @@ export class SftpFolder implements InboundFolder {
     }
   }
 
-  async move(name: string, to: "archive" | "errors"): Promise<string | null> {
-    const target = this.settings[to];
+  async move(name: string, to: Shelf): Promise<string | null> {
     const isTaken = async (candidate: string): Promise<boolean> =>
-      (await this.files.look(`${target}/${candidate}`)) !== null;
-    const free = await freeName(name, isTaken, this.clock.wall());
+      (await this.files.look(this.pathOf(candidate, to))) !== null;
+    const free = to === "aside" ? hiddenName() : await freeName(name, isTaken, this.clock.wall());
     try {
-      await this.files.rename(this.pathOf(name), `${target}/${free}`);
+      await this.files.rename(this.pathOf(name), this.pathOf(free, to));
       return free;
     } catch (error) {
       if (statusOf(error) !== null && (await this.files.look(this.pathOf(name))) === null) return null;
+      throw error;
+    }
+  }
+
+  async putBack(moved: string, from: Shelf, name: string): Promise<boolean> {
+    try {
+      // The protocol's own rename replaces nothing.
+      await this.files.rename(this.pathOf(moved, from), this.pathOf(name));
+      return true;
+    } catch (error) {
+      if (statusOf(error) !== null && (await this.files.look(this.pathOf(name))) !== null) return false;
       throw error;
     }
   }
@@ -108,8 +119,9 @@ export class SftpFolder implements InboundFolder {
     }
   }
 
-  private pathOf(name: string): string {
-    return `${this.settings.folder}/${name}`;
+  private pathOf(name: string, on: Shelf | null = null): string {
+    const { settings } = this;
+    return `${on === null || on === "aside" ? settings.folder : settings[on]}/${name}`;
   }
 }
 
