@@ -84,10 +84,14 @@ export class Deliveries {
   }
 
   private begin(notification: ClaimedNotification, lease: string, claimedAt: number): void {
-    const work = this.deliver(notification, lease, claimedAt).finally(() => {
-      this.underWay.delete(work);
-      this.kick();
-    });
+    const failed = (error: unknown): void =>
+      this.parts.trouble(`could not tell ${notification.target} of an alert`, error);
+    const work = this.deliver(notification, lease, claimedAt)
+      .catch(failed)
+      .finally(() => {
+        this.underWay.delete(work);
+        this.kick();
+      });
     this.underWay.add(work);
   }
 

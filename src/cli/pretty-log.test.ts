@@ -30,5 +30,7 @@ describe("a log line for people", () => {
   it("lets nothing through that would steer the terminal, and passes on what is no JSON", () => {
     expect(line({ level: 30, msg: "a\u001b[2Jb", who: "c\u0007" })).toMatch(/ a \[2Jb who=c\n$/);
     expect(prettyLine("plain text\n", plain)).toBe("plain text\n");
+    const unusual = { toString: null, valueOf: null };
+    expect(line({ level: unusual, time: unusual, msg: "x" })).toMatch(/^\d\d:\d\d:00\.000 TRACE x\n$/);
   });
 });

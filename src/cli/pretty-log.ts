@@ -28,8 +28,8 @@ const unsaid = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"
 export function prettyLine(line: string, paint: Paint): string {
   const fields = parse(line);
   if (fields === null) return line;
-  const level = levels.find(({ above }) => Number(fields.level) >= above) ?? levels.at(-1);
-  const time = paint("dim", clockTime(Number(fields.time)));
+  const level = levels.find(({ above }) => numberOf(fields.level) >= above) ?? levels.at(-1);
+  const time = paint("dim", clockTime(numberOf(fields.time)));
   const rest = Object.entries(fields)
     .filter(([key]) => !unsaid.has(key))
     .map(([key, value]) => ` ${paint("dim", `${key}=`)}${showField(value)}`)
@@ -46,6 +46,9 @@ function parse(line: string): Readonly<Record<string, unknown>> | null {
     return null;
   }
 }
+
+/** What a child writes may be anything, and not everything can be made a number. */
+const numberOf = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);
 
 function clockTime(ms: number): string {
   const at = new Date(Number.isFinite(ms) ? ms : 0);

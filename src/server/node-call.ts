@@ -57,6 +57,8 @@ export async function callNode(call: NodeCall, limits: Limits): Promise<NodeRepl
 async function answered(request: ClientRequest, body: string | null): Promise<IncomingMessage> {
   return await new Promise<IncomingMessage>((resolve, reject) => {
     request.once("response", resolve).on("error", reject);
+    // Who would speak another protocol from here on is left without an error.
+    request.once("close", () => reject(new Error("the connection ended without an answer")));
     request.end(body ?? undefined);
   });
 }

@@ -9,6 +9,8 @@ const longestLine = 65_536;
 export function onLines(stream: Readable, take: (line: string) => void): void {
   let rest = "";
   stream.setEncoding("utf8");
+  // Output that breaks belongs to a child that ends, and its end is told.
+  stream.on("error", () => undefined);
   stream.on("data", (text: string) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";

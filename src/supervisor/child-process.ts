@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
-import { invariant } from "../errors.js";
+import { Readable } from "node:stream";
 import { within } from "../lifecycle/within.js";
 import type { ChildPlan } from "./child-plan.js";
 import type { ChildName, Exit } from "./core/messages.js";
@@ -23,16 +22,23 @@ const aliveMs = 1_000;
 
 /** Starts a child that ends with this process, however that ends: see child-guard.ts. */
 export function startChild(plan: ChildPlan): RunningChild {
-  const child = spawn(process.execPath, [...nodeOptions(), "--import", guardUrl(plan), ...plan.words], {
-    cwd: plan.cwd,
-    env: plan.env,
-    // A session of its own keeps the terminal's Ctrl-C away: it would be the first of two signals.
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    serialization: "json",
-  });
+  let child: ChildProcess;
+  try {
+    child = spawn(process.execPath, [...nodeOptions(), "--import", guardUrl(plan), ...plan.words], {
+      cwd: plan.cwd,
+      env: plan.env,
+      // A session of its own keeps the terminal's Ctrl-C away: it would be the first of two signals.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      serialization: "json",
+    });
+  } catch (error) {
+    // Short of memory, or without its folder.
+    return neverStarted(Promise.resolve(error as Error));
+  }
   const { stdout, stderr } = child;
-  invariant(stdout !== null && stderr !== null, "the output of a child is piped.");
+  // Short of descriptors there are none, and the error comes behind.
+  if (!stdout || !stderr) return neverStarted(new Promise((resolve) => child.once("error", resolve)));
   const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const exited = new Promise<Exit & { readonly error?: Error }>((resolve) => {
     child.once("error", (error) => resolve({ code: null, signal: null, error }));
@@ -52,6 +58,18 @@ export function startChild(plan: ChildPlan): RunningChild {
     exited,
     onMessage: (listener) => child.on("message", listener),
     send: (signal) => send(child, signal, plan.child),
+  };
+}
+
+/** Ends with the error, and is tried again as one that ended. */
+function neverStarted(failed: Promise<Error>): RunningChild {
+  return {
+    pid: null,
+    stdout: Readable.from([]),
+    stderr: Readable.from([]),
+    exited: failed.then((error) => ({ code: null, signal: null, error })),
+    onMessage: () => undefined,
+    send: () => undefined,
   };
 }
 

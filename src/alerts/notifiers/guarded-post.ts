@@ -73,7 +73,13 @@ async function send(url: URL, found: readonly Found[], post: Post, signal: Abort
       signal,
     });
     asked.on("error", reject);
+    let isAnswered = false;
+    // Who would speak another protocol from here on is left without an error.
+    asked.on("close", () => {
+      if (!isAnswered) reject(new Error("the connection ended without an answer"));
+    });
     asked.on("response", (response) => {
+      isAnswered = true;
       const { statusCode: status = 0, headers: said } = response;
       const chunks: Buffer[] = [];
       let size = 0;
@@ -106,6 +112,8 @@ function problemOf(error: unknown): string {
 }
 
 async function untilAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  // Nobody hears of it where it was called off before.
+  work.catch(() => undefined);
   signal.throwIfAborted();
   return await new Promise<Result>((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NotificationReceiver } from "../../../test/support/notification-receiver.js";
+import { startUpgradingServer } from "../../../test/support/upgrading-server.js";
 import { type ConfigOptions, resolveConfig } from "../../config/config.js";
 import type { NotificationBody } from "../notification.js";
 import type { Notifier, Told } from "./notifier.js";
@@ -68,6 +69,12 @@ describe("notifiers", () => {
     });
     const signature = createHmac("sha256", "s3cret").update(`1700000001.${post?.text}`).digest("hex");
     expect(post?.headers["x-holdfast-signature"]).toBe(`v1=${signature}`);
+  });
+
+  it("do not wait for a webhook that would speak another protocol", async () => {
+    await using server = await startUpgradingServer();
+    const told = await send(notifierOf(`webhook:${server.url}`, { webhook: { allow: ["127.0.0.1"], secret: "" } }));
+    expect(told).toMatchObject({ kind: "failed", problem: "the connection failed" });
   });
 
   it("sign nothing where there is no secret", async () => {

@@ -1,4 +1,10 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Reply } from "../core/agent/reply.js";
 
@@ -47,7 +53,12 @@ export class HttpCaller {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve({ kind: "unreached", reason: "it was called off" });
       const text = body === undefined ? "" : JSON.stringify(body);
-      const request = this.open(url, this.optionsOf(text));
+      let request: ClientRequest;
+      try {
+        request = this.open(url, this.optionsOf(text));
+      } catch (error) {
+        return resolve(unreached(error));
+      }
       const callOff = (): void => void request.destroy(new Error("it was called off"));
       const timer = setTimeout(
         () => request.destroy(new Error(`no answer within ${timeoutMs / 1_000} s`)),
@@ -70,6 +81,10 @@ export class HttpCaller {
       request.on("error", (error: NodeJS.ErrnoException) => {
         const isStale = request.reusedSocket && !isAnswered && (error.code === "ECONNRESET" || error.code === "EPIPE");
         settle(isStale ? "connection went stale" : unreached(error));
+      });
+      // Who would speak another protocol from here on is left without an error.
+      request.on("close", () => {
+        if (!isAnswered) settle(unreached(new Error("the connection ended without an answer")));
       });
       request.end(text);
     });

@@ -24,7 +24,10 @@ export async function keepLeases(parts: AgentParts, lose: (tasks: readonly HeldT
 async function renew(parts: AgentParts, due: DueRenewal, lose: (tasks: readonly HeldTask[]) => void): Promise<void> {
   const { leases, settings } = parts;
   const { leaseId } = due;
-  const answer = await parts.link.renew(due, parts.over.signal);
+  const answer = await parts.link.renew(due, parts.over.signal).catch((error: unknown) => {
+    settings.log.error({ lease_id: leaseId, err: error }, "a lease could not be renewed: it is tried again");
+    return { kind: "again" } as const;
+  });
   switch (answer.kind) {
     case "served":
       return lose(leases.renewed(leaseId, { sentAt: answer.sentAt, ...answer.answer }));

@@ -42,7 +42,7 @@ export class Crew {
   reconsider(): void {
     if (this.isDismissed) return;
     if (this.work === null && this.parts.mayWork()) this.begin();
-    else if (this.work !== null && this.stopping === null && !this.parts.mayWork()) void this.stop();
+    else if (this.work !== null && this.stopping === null && !this.parts.mayWork()) this.turnOff();
   }
 
   /** Resolves when nothing is under way any more. */
@@ -69,7 +69,14 @@ export class Crew {
         { agent: settings.name, error: code, err: error },
         "this node works on no more jobs until it is restarted",
       );
-      void this.stop();
+      this.turnOff();
+    });
+  }
+
+  private turnOff(): void {
+    const { settings, log } = this.parts;
+    this.stop().catch((error: unknown) => {
+      log.error({ agent: settings.name, err: error }, "what this node worked on could not be given back");
     });
   }
 }

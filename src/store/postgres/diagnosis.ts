@@ -1,9 +1,10 @@
 import type { TLSSocket } from "node:tls";
-import pg from "pg";
+import type pg from "pg";
 import type { Facts, Reach, ReachFailure } from "../../doctor/facts.js";
 import { errorText } from "../../errors.js";
 import { gatherCluster, gatherSchema } from "./diagnosis-schema.js";
 import { gatherServer } from "./diagnosis-server.js";
+import { GuardedClient } from "./guarded-client.js";
 import { inspectPath, streamOf } from "./session.js";
 import { sqlStateOf } from "./sql-errors.js";
 
@@ -57,7 +58,7 @@ interface Opened {
 }
 
 async function open(connection: pg.ClientConfig): Promise<Opened> {
-  const client = new pg.Client({
+  const client = new GuardedClient({
     ...connection,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: questionTimeoutMs,

@@ -4,6 +4,7 @@ import { HoldfastError } from "../../errors.js";
 import type { AccessBook } from "../contract.js";
 import { accessBook } from "./access-book.js";
 import { type GrantKind, type GrantReport, grant } from "./grants.js";
+import { GuardedClient } from "./guarded-client.js";
 import { checkMigrations, type MigrationReport, migrate, readMigrations } from "./migrations.js";
 import { noTimeout, type Questions, questionsOver } from "./questions.js";
 
@@ -26,6 +27,7 @@ export class PostgresMaintenance {
     this.options = options;
     this.pool = new pg.Pool({
       ...options.connection,
+      Client: GuardedClient,
       max: 2,
       connectionTimeoutMillis: 5_000,
       application_name: "holdfast maintenance",

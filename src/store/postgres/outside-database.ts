@@ -1,4 +1,4 @@
-import pg from "pg";
+import type pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import { isLocalServer, parseDatabaseUrl } from "../../config/database-url.js";
 import { HoldfastError } from "../../errors.js";
@@ -11,6 +11,7 @@ import {
   type OutsideRow,
   type OutsideTransaction,
 } from "../outside-contract.js";
+import { GuardedClient } from "./guarded-client.js";
 import { outsideValue } from "./outside-value.js";
 import { streamOf } from "./session.js";
 import { sqlStateOf } from "./sql-errors.js";
@@ -119,7 +120,7 @@ export class PostgresOutside implements OutsideDatabase {
     if (this.isClosed) throw new OutsideFailure("away", "the connection is closed", null, null);
     const kept = this.idle.pop();
     if (kept !== undefined) return kept;
-    const client = new pg.Client(this.config);
+    const client = new GuardedClient(this.config);
     this.open.add(client);
     client.on("error", () => this.drop(client));
     client.on("end", () => this.drop(client));

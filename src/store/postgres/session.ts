@@ -1,9 +1,10 @@
 import { isIP, type Socket } from "node:net";
-import pg from "pg";
+import type pg from "pg";
 import type { SessionPath } from "../../election/core/elector-state.js";
 import type { SessionRef } from "../../election/core/names.js";
 import type { Timing } from "../../election/core/timing.js";
 import type { SessionEvents } from "../contract.js";
+import { GuardedClient } from "./guarded-client.js";
 import { sqlState, sqlStateOf, toHoldfastError } from "./sql-errors.js";
 
 /** One connection of its own for elections, never from a pool: its locks, and its end, must mean something. */
@@ -37,7 +38,7 @@ export function applicationName(purpose: string, incarnation: string, nodeId: st
 
 export async function openElectionClient(options: SessionOptions, events: SessionEvents): Promise<ElectionClient> {
   const connectTimeoutMs = Math.max(options.timing.requestTimeoutMs, 1_000);
-  const client = new pg.Client({
+  const client = new GuardedClient({
     ...options.connection,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,

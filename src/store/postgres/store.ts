@@ -38,6 +38,7 @@ import { PostgresCronBook } from "./cron-book.js";
 import { PostgresEngineBook } from "./engine-book.js";
 import { fencedTransaction } from "./fence.js";
 import { fencedMessage, type MessageReply, type TransactionMessage } from "./fenced-message.js";
+import { GuardedClient } from "./guarded-client.js";
 import { PostgresJobBook } from "./job-book.js";
 import { ensureLeaseRow } from "./lease-row.js";
 import { openLockSession } from "./lock-session.js";
@@ -282,6 +283,7 @@ export class PostgresStore implements Store<pg.ClientBase> {
 function openPool(options: PostgresStoreOptions): pg.Pool {
   const pool = new pg.Pool({
     ...options.connection,
+    Client: GuardedClient,
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,

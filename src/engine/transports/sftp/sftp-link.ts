@@ -146,6 +146,8 @@ export class SftpLink {
       readyTimeout: connectTimeoutMs,
       keepaliveInterval: keepAliveMs,
       keepaliveCountMax: 2,
+      // Compressed, the library throws where nobody hears it when a connection ends in the middle of a listing.
+      algorithms: { compress: ["none"] },
     });
     const refused = once(socket);
     try {
