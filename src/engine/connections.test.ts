@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import { promiseOfTest } from "../../test/integration/mllp-scene.js";
 import { systemClock } from "../election/clock.js";
 import { HoldfastError } from "../errors.js";
 import type { ConnectionBook, ConnectionRow } from "../store/connection-contract.js";
@@ -17,6 +18,13 @@ function scene() {
   const rows = new Map<string, ConnectionRow>();
   const database = { isAway: false };
   const open = new Set<string>();
+  let late: Promise<void> | null = null;
+  /** The next answer comes when the test says so. */
+  const answerLate = () => {
+    const { promise, resolve } = promiseOfTest();
+    late = promise;
+    return resolve;
+  };
   const asked = async (): Promise<void> => {
     await Promise.resolve();
     if (database.isAway) throw away;
@@ -30,6 +38,9 @@ function scene() {
       await asked();
       const row = { name, state: null, epoch: null, toldAt: null };
       rows.set(name, { ...row, stopped: stopped === null ? null : { ...stopped, at: 0 } });
+      const answer = late;
+      late = null;
+      await answer;
     },
     tell: async () => await Promise.resolve(),
   };
@@ -57,7 +68,7 @@ function scene() {
     log: pino({ level: "silent" }),
     outboundsChanged: () => undefined,
   });
-  return { connections, rows, database, open };
+  return { connections, rows, database, open, answerLate };
 }
 
 it("a stop that could not be stored is none: what is shown as stopped does not run on, nor the other way round", async () => {
@@ -98,3 +109,24 @@ it("what was stopped stays so while the connections are being read again", async
   await reading;
   expect(connections.isStopped("lab")).toBe(true);
 });
+
+it.each(["stop", "start"])(
+  "a stop and a start whose answers cross leave the connection as the later one says (%s)",
+  async (later) => {
+    const { connections, rows, open, answerLate } = scene();
+    await connections.read(fence);
+    if (later === "stop") await connections.stop("adt-in", "tester", "before");
+    await connections.run();
+    const release = answerLate();
+    const both =
+      later === "stop"
+        ? [connections.start("adt-in"), connections.stop("adt-in", "tester", "maintenance")]
+        : [connections.stop("adt-in", "tester", "maintenance"), connections.start("adt-in")];
+    release();
+    await Promise.all(both);
+    const isStopped = later === "stop";
+    expect(rows.get("adt-in")?.stopped !== null).toBe(isStopped);
+    expect(connections.isStopped("adt-in")).toBe(isStopped);
+    expect(open.has("adt-in")).toBe(!isStopped);
+  },
+);

@@ -46,22 +46,18 @@ export class Connections {
   /** What was stopped stays stopped, whoever leads. */
   async read(fence: FenceToken): Promise<void> {
     this.fence = fence;
-    const rows = await this.parts.book.all();
-    for (const name of this.stopped.keys()) if (!this.unstored.has(name)) this.stopped.delete(name);
-    for (const { name, stopped } of rows) {
-      if (stopped !== null && !this.unstored.has(name)) this.stopped.set(name, stopped);
-    }
+    await this.inTurn(async () => {
+      const rows = await this.parts.book.all();
+      for (const name of this.stopped.keys()) if (!this.unstored.has(name)) this.stopped.delete(name);
+      for (const { name, stopped } of rows) {
+        if (stopped !== null && !this.unstored.has(name)) this.stopped.set(name, stopped);
+      }
+    });
   }
 
   /** Opens what is to be open, and closes what is not: at the start of a term, and when the graph is another one. */
   async run(): Promise<void> {
-    await this.inTurn(async () => {
-      if (this.isOver) return;
-      const { inbounds, outbounds } = this.parts.graph();
-      void this.outbounds.keepOnly(new Set(outbounds.keys()));
-      await this.inbounds.run([...inbounds.values()].filter(({ name }) => !this.stopped.has(name)));
-    });
-    this.parts.outboundsChanged();
+    await this.inTurn(async () => await this.runWanted());
   }
 
   /** Nothing comes in any more from the moment of the call; what is being sent may end. */
@@ -82,14 +78,18 @@ export class Connections {
     const before = this.stopped.get(name);
     // In memory first: nothing more is to go through while the database is asked.
     const stopped = this.mark(name, by, reason);
-    try {
-      await this.parts.book.setStopped(this.requireFence(), name, { by, reason });
-    } catch (error) {
-      if (this.stopped.get(name) === stopped) this.unmark(name, before);
-      throw error;
-    }
-    if (direction === "inbound") await this.inTurn(async () => await this.inbounds.stop(name));
-    else await this.outbounds.close(name);
+    await this.inTurn(async () => {
+      try {
+        await this.parts.book.setStopped(this.requireFence(), name, { by, reason });
+      } catch (error) {
+        if (this.stopped.get(name) === stopped) this.unmark(name, before);
+        throw error;
+      }
+      // A start that was asked for before may have come in between.
+      this.stopped.set(name, stopped);
+      if (direction === "inbound") await this.inbounds.stop(name);
+    });
+    if (direction === "outbound") await this.outbounds.close(name);
     return this.viewOf(name);
   }
 
@@ -104,7 +104,9 @@ export class Connections {
     const isMeant = (): boolean => !this.isOver && this.stopped.get(name) === stopped;
     for (let tries = 0; isMeant(); tries += 1) {
       try {
-        await book.setStopped(this.requireFence(), name, { by: stopped.by, reason });
+        await this.inTurn(async () => {
+          if (isMeant()) await book.setStopped(this.requireFence(), name, { by: stopped.by, reason });
+        });
         break;
       } catch (error) {
         if (tries === 0)
@@ -118,10 +120,12 @@ export class Connections {
 
   async start(name: string): Promise<ConnectionView> {
     this.directionOf(name);
-    await this.parts.book.setStopped(this.requireFence(), name, null);
-    this.stopped.delete(name);
-    this.unstored.delete(name);
-    await this.run();
+    await this.inTurn(async () => {
+      await this.parts.book.setStopped(this.requireFence(), name, null);
+      this.stopped.delete(name);
+      this.unstored.delete(name);
+      await this.runWanted();
+    });
     return this.viewOf(name);
   }
 
@@ -132,6 +136,15 @@ export class Connections {
     else await this.outbounds.close(name);
     await this.run();
     return this.viewOf(name);
+  }
+
+  private async runWanted(): Promise<void> {
+    if (!this.isOver) {
+      const { inbounds, outbounds } = this.parts.graph();
+      void this.outbounds.keepOnly(new Set(outbounds.keys()));
+      await this.inbounds.run([...inbounds.values()].filter(({ name }) => !this.stopped.has(name)));
+    }
+    this.parts.outboundsChanged();
   }
 
   views(): readonly ConnectionView[] {

@@ -28,8 +28,9 @@ function scene(given: Partial<InboundOptions> = {}) {
   };
   const bodyOf = async (id: string) => await Promise.resolve(Buffer.from(kept[Number(id) - 1]?.body ?? ""));
   const reused: string[] = [];
+  let isForgotten = false;
   const ackOf = async ({ position }: { readonly position: number }) =>
-    await Promise.resolve({ id: String(position), ack: Buffer.from(`ack ${position}`) });
+    await Promise.resolve(isForgotten ? null : { id: String(position), ack: Buffer.from(`ack ${position}`) });
   const takingIn = new TakingIn({
     queue,
     book: { ackOf, bodyOf },
@@ -53,6 +54,10 @@ function scene(given: Partial<InboundOptions> = {}) {
       failure = new HoldfastError(code, "away");
     },
     wanted: () => wanted,
+    /** The journal has let go of it, and the key is still there. */
+    forget: () => {
+      isForgotten = true;
+    },
   };
 }
 
@@ -92,6 +97,14 @@ describe("an arrival", () => {
     expect(reused).toEqual(["adt-in C1"]);
     expect(await take(other)).toMatchObject({ id: "2", duplicate: true, ack: Buffer.from("ack 2") });
     expect(await take()).toMatchObject({ id: "1", duplicate: true });
+    expect(kept).toHaveLength(2);
+  });
+
+  it("is kept, too, where nobody can tell any more whether the first of its control id was the same", async () => {
+    const { take, kept, forget } = scene();
+    await take();
+    forget();
+    expect(await take(Buffer.from(`${body.toString()}PID|1||88\r`))).toMatchObject({ id: "2", duplicate: false });
     expect(kept).toHaveLength(2);
   });
 

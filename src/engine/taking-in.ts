@@ -102,12 +102,15 @@ export class TakingIn {
     }
   }
 
-  /** Of the same control id, and not the same message: answered as the first was, it would be acknowledged and lost. */
+  /**
+   * Of the same control id, and not the same message: answered as the first was, it would be acknowledged and lost. So it counts
+   * as another, too, where the first is kept no more and nobody can tell.
+   */
   private async isAnother(place: Place, body: Buffer): Promise<boolean> {
     const { book } = this.parts;
     const first = await book.ackOf(place);
     const known = first === null ? null : await book.bodyOf(first.id);
-    return known !== null && !isResend(known, body);
+    return known === null || !isResend(known, body);
   }
 
   private async answeredBefore(place: Place, { malformed }: Description): Promise<Receipt> {

@@ -42,7 +42,7 @@ export const clusterEventRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (
         watch,
         nodeId: node.id,
         after: typeof seen === "string" && /^\d{1,18}$/.test(seen) ? BigInt(seen) : null,
-        signal: AbortSignal.any([hangUpOf(reply), closing]),
+        signal: hangUpOf(reply, closing),
         accessEnded: endOfAccess(node.access, caller, reply),
         keepAliveMs: limits.keepAliveMs,
         stalled: stallWatch(limits.listenerStallMs, () => reply.raw.destroy()),

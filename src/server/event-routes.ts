@@ -37,7 +37,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app, op
       // What is no cursor of ours is one that nobody knows here: the listener is told to begin anew.
       const from = typeof stated === "string" ? (cursorOf(stated) ?? { generation: "", id: 0 }) : null;
       const first = await fromDatabase(limits.databaseWaitMs, feed.after(from));
-      const signal = AbortSignal.any([hangUpOf(reply), closing]);
+      const signal = hangUpOf(reply, closing);
       const patience = stallWatch(limits.listenerStallMs, () => reply.raw.destroy());
       const accessEnded = endOfAccess(node.access, caller, reply);
       const { keepAliveMs } = limits;

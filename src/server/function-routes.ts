@@ -50,7 +50,7 @@ export const functionRoutes: FastifyPluginAsyncTypebox<RouteParts> = async (app,
         payload: (body ?? null) as Json,
         timeoutMs,
         idempotencyKey: keyOf(headers[keyHeader]),
-        signal: AbortSignal.any([hangUpOf(reply), closing]),
+        signal: hangUpOf(reply, closing),
       };
       const waitMs = timeoutMs + limits.databaseWaitMs;
       const { jobId, result } = await node.work.run(

@@ -126,7 +126,7 @@ function oneJob(app: RouteApp, { node, limits }: RouteParts): void {
       },
     },
     async ({ params: { id }, query: { wait_ms: waitMs = 0 } }, reply) => {
-      const waiting = jobs.wait(id, waitMs, AbortSignal.any([hangUpOf(reply), closing]));
+      const waiting = jobs.wait(id, waitMs, hangUpOf(reply, closing));
       return showJob(foundJob(id, await fromDatabase(waitMs + limits.databaseWaitMs, waiting)));
     },
   );

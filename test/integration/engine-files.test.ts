@@ -71,6 +71,25 @@ it("takes files in by name, one after the other, and archives them", async () =>
   expect(source.state).toMatchObject({ kind: "polling", reason: null });
 });
 
+it("is stopped also while a folder that hangs is being opened, and opens it once", async () => {
+  let opened = 0;
+  class HangingFolder extends LocalFolder {
+    override async open(): Promise<void> {
+      opened += 1;
+      await new Promise(() => undefined);
+    }
+  }
+  const intake = new Intake();
+  const source = new FolderSource(intake.parts(settingsOf()), new HangingFolder(settingsOf(), systemClock, "feed"));
+  for (let turn = 0; turn < 2; turn += 1) {
+    const starting = source.start();
+    await source.stop();
+    await starting;
+  }
+  expect(source.state.kind).toBe("stopped");
+  expect(opened).toBe(1);
+});
+
 it("leaves a file alone that is not what the listing said", async () => {
   await writeFile(join(folder, "a"), "half");
   const local = new LocalFolder(settingsOf(), systemClock, "feed");

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../election/clock.js";
+import { untilEither } from "../../lifecycle/either.js";
 import { pause } from "../../lifecycle/pause.js";
 import { Signal } from "../../lifecycle/signal.js";
 import { type WorkerBook, workerLeasePrefix } from "../../store/worker-contract.js";
@@ -81,7 +82,10 @@ export class OrderPost {
     });
     try {
       if (!(await this.send(id, order))) return null;
-      const late = pause(this.parts.clock, timeoutMs, AbortSignal.any([signal, over.signal])).then(() => null);
+      const late = untilEither(signal, over.signal, async (either) => {
+        await pause(this.parts.clock, timeoutMs, either);
+        return null;
+      });
       const answer = await Promise.race([answered, late]);
       return isAnswered ? answer : await this.withdraw(id);
     } finally {

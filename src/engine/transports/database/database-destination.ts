@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../../errors.js";
+import { untilEither } from "../../../lifecycle/either.js";
 import { type OpenOutside, type OutsideDatabase, OutsideFailure } from "../../../store/outside-contract.js";
 import { type DeliveryProgress, unlessCalledOff } from "../called-off.js";
 import { guardedWrite } from "../guarded-write.js";
@@ -37,11 +38,9 @@ export class DatabaseDestination implements Destination {
   }
 
   async send(delivery: Delivery, guard: WriteGuard, signal: AbortSignal): Promise<DeliveryOutcome> {
-    const either = AbortSignal.any([signal, this.closing.signal]);
-    const outcome = await unlessCalledOff(
-      either,
-      async (progress) => await this.deliver(delivery, guard, either, progress),
-    );
+    const outcome = await untilEither(signal, this.closing.signal, async (either) => {
+      return await unlessCalledOff(either, async (progress) => await this.deliver(delivery, guard, either, progress));
+    });
     if (outcome.kind === "delivered") this.standing.become("connected");
     else if (outcome.kind !== "rejected") this.standing.become("failed", outcome.reason);
     // What the database says of a message may quote it: that is told of the message, and not of the connection.

@@ -1,4 +1,5 @@
 import { errorText } from "../../../errors.js";
+import { untilEither } from "../../../lifecycle/either.js";
 import { type DeliveryProgress, unlessCalledOff } from "../called-off.js";
 import { guardedWrite } from "../guarded-write.js";
 import { DestinationStanding } from "../standing.js";
@@ -41,11 +42,9 @@ export class FolderDestination implements Destination {
   }
 
   async send(delivery: Delivery, guard: WriteGuard, signal: AbortSignal): Promise<DeliveryOutcome> {
-    const either = AbortSignal.any([signal, this.closing.signal]);
-    const outcome = await unlessCalledOff(
-      either,
-      async (progress) => await this.deliver(delivery, guard, either, progress),
-    );
+    const outcome = await untilEither(signal, this.closing.signal, async (either) => {
+      return await unlessCalledOff(either, async (progress) => await this.deliver(delivery, guard, either, progress));
+    });
     if (outcome.kind === "delivered") this.standing.become("connected");
     else this.standing.become("failed", outcome.reason);
     return outcome;

@@ -1,4 +1,5 @@
 import { errorText } from "../../../errors.js";
+import { aborted } from "../../../lifecycle/aborted.js";
 import { pause } from "../../../lifecycle/pause.js";
 import { within } from "../../../lifecycle/within.js";
 import { SourceStanding } from "../standing.js";
@@ -10,6 +11,8 @@ import { FolderWatch } from "./folder-watch.js";
 
 /** What is under way when it stops gets so long; nothing of it is lost where that is not enough. */
 const lastLookMs = 2_000;
+/** A mounted folder whose server is away may not answer at all. */
+const openMs = 10_000;
 
 /** Where a file goes. `null` leaves it, to be looked at again. */
 type Fate = "archive" | "errors" | null;
@@ -25,6 +28,7 @@ export class FolderSource implements Source {
   /** Files whose fate is decided and that are still there, with what they were then. */
   private readonly decided = new Map<string, { readonly was: string; readonly fate: "archive" | "errors" }>();
   private stopping = new AbortController();
+  private opening: Promise<void> | null = null;
   private polling: Promise<void> = Promise.resolve();
   /** What is wrong for now, told once each time it begins. */
   private troubles = new Map<string, string>();
@@ -44,7 +48,9 @@ export class FolderSource implements Source {
     this.stopping = new AbortController();
     const { signal } = this.stopping;
     try {
-      await this.folder.open();
+      await within(openMs, Promise.race([this.open(), aborted(signal)]), () => {
+        throw new Error(`${this.folder.place} did not answer within ${openMs / 1_000} s`);
+      });
     } catch (error) {
       if (!signal.aborted) this.standing.become("failed", errorText(error));
       throw error;
@@ -59,6 +65,14 @@ export class FolderSource implements Source {
     this.standing.become("stopped");
     await within(lastLookMs, this.polling);
     await within(lastLookMs, this.folder.close());
+  }
+
+  /** One at a time: each that hangs holds one of the few threads for files. */
+  private async open(): Promise<void> {
+    this.opening ??= this.folder.open().finally(() => {
+      this.opening = null;
+    });
+    await this.opening;
   }
 
   private async poll(watch: FolderWatch, signal: AbortSignal): Promise<void> {

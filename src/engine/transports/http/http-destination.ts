@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { HoldfastError } from "../../../errors.js";
+import { untilEither } from "../../../lifecycle/either.js";
 import { namedSecret } from "../named-secret.js";
 import { DestinationStanding } from "../standing.js";
 import type {
@@ -56,7 +57,9 @@ export class HttpDestination implements Destination {
       return this.judged({ kind: "unreached", reason: error.message });
     }
     if (this.state.kind !== "connected") this.standing.become("connecting");
-    const end = await this.request(opened, delivery, guard, AbortSignal.any([signal, this.closing.signal]));
+    const end = await untilEither(signal, this.closing.signal, async (either) => {
+      return await this.request(opened, delivery, guard, either);
+    });
     if (end.kind !== "answered") return this.judged(end);
     const { settings, clock } = this.parts;
     return this.judged(verdictOn(end.reply, settings.maxRetryAfterMs, clock.wall()));

@@ -73,6 +73,8 @@ export async function exchange(
     );
     request.on("socket", (socket: Socket) => onceConnected(socket, request, write));
     request.on("response", (response) => {
+      // It answers another request, or none: this one has not left yet.
+      if (!isWritten) return giveUp("it answered before it was asked");
       const { statusCode: status = 0, headers } = response;
       reply = { status, headers, body: null };
       readReply(response, limits.maxReplyBytes, (whole) => {

@@ -320,6 +320,45 @@ describe("the connection of an MLLP destination", () => {
     expect(receiver.connections.length).toBe(2);
   });
 
+  it("is a new one, too, where control ids are not looked at and an acknowledgement may still come", async () => {
+    await using receiver = await Receiver.listen();
+    await using lab = destinationTo(receiver.port, { matchControlId: false });
+    const wishes = { accept: "AL", application: "AL" };
+    receiver.onFrame = (body, sender) => sender.send(ackFor(body, "CA"));
+    expect(await lab.send(adt("1", wishes))).toMatchObject({ kind: "delivered" });
+    receiver.onFrame = (body, sender) => {
+      // The application's answer to the first, and only then the one to this message.
+      receiver.connections[0]!.send(ackFor(adt("1"), "AA"));
+      sender.send(ackFor(body, "CE"));
+    };
+    expect(await lab.send(adt("2", wishes))).toMatchObject({ kind: "rejected" });
+    expect(receiver.connections.length).toBe(2);
+  });
+
+  it("takes silence for an answer where the message asks to hear of errors alone", async () => {
+    const clock = new HandClock();
+    await using receiver = await Receiver.listen();
+    await using lab = destinationTo(receiver.port, { replyTimeout: "3s" }, clock);
+    receiver.onFrame = () => undefined;
+    const wishes = { accept: "ER", application: "NE" };
+    const first = lab.send(adt("1", wishes));
+    await expect.poll(() => receiver.messages.length).toBe(1);
+    await expect
+      .poll(() => {
+        clock.pass(3_000);
+        return Promise.race([first, turn(null)]);
+      })
+      .toEqual({ kind: "delivered", reply: null });
+    // An error that comes late is the first one's, and not the next one's.
+    receiver.onFrame = (body, sender) => {
+      sender.send(ackFor(adt("1"), "CE"));
+      sender.send(ackFor(body, "CR"));
+    };
+    expect(await lab.send(adt("2", wishes))).toMatchObject({ kind: "rejected", retry: false });
+    expect(lab.lines.filter(({ level }) => level === 40)).toMatchObject([{ control_id: "1", code: "CE" }]);
+    expect(receiver.connections.length).toBe(1);
+  });
+
   it("is encrypted where it is told to, and refuses a receiver that it does not trust", async () => {
     const server = createTlsServer({ cert: certificate, key });
     await using receiver = await Receiver.listen(server, "secureConnection");

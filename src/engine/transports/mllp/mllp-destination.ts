@@ -21,7 +21,7 @@ interface Last {
 }
 
 const maxGarbageBytes = 1_024;
-const any: Judge = (reply) => ({ kind: "delivered", reply });
+const any: Judge = (reply) => (reply === null ? null : { kind: "delivered", reply });
 
 /** Sends HL7 messages by MLLP, each after the acknowledgement of the one before. */
 export function createMllpDestination(parts: MllpDestinationParts): FramedDestination {
@@ -32,6 +32,11 @@ export function createMllpDestination(parts: MllpDestinationParts): FramedDestin
   const judgeFor = (header: Hl7Header | null): Judge => {
     const sent = settings.matchControlId ? (header?.controlId ?? null) : null;
     return (reply) => {
+      if (reply === null) {
+        if (!isSilenceGood(header)) return null;
+        last = { controlId: header?.controlId ?? "", owed: true };
+        return { kind: "delivered", reply };
+      }
       const ack = readAcknowledgement(reply, options);
       const outcome = judgeAck(ack, reply, { sent, before: last?.controlId ?? null });
       if (outcome?.kind === "delivered" && header !== null && ack.kind === "read") {
@@ -50,8 +55,12 @@ export function createMllpDestination(parts: MllpDestinationParts): FramedDestin
       const { header } = peekHeader(body, options);
       return answersNothing(header) ? null : judgeFor(header);
     },
-    // An acknowledgement that is still to come would be taken for this message's own.
-    needsNewLink: ({ body }) => last?.owed === true && peekHeader(body, options).header?.controlId === last.controlId,
+    // An acknowledgement that is still to come would be taken for this message's own, where nothing tells the two apart.
+    needsNewLink({ body }) {
+      if (last?.owed !== true) return false;
+      const { header } = peekHeader(body, options);
+      return !settings.matchControlId || header === null || header.controlId === last.controlId;
+    },
     stray: settings.answer === "ack" ? isOfLast : null,
   };
 
@@ -71,8 +80,12 @@ export function createMllpDestination(parts: MllpDestinationParts): FramedDestin
   return new FramedDestination(parts, protocol);
 }
 
+const levels = ["accept", "application"] as const;
+
+/** Who wants to hear of errors alone hears nothing where all is well. */
+const isSilenceGood = (header: Hl7Header | null): boolean => levels.every((level) => !isAckWanted(header, level, true));
+
 /** Who says that it never wants an acknowledgement gets none, and would be waited for in vain. */
 function answersNothing(header: Hl7Header | null): boolean {
-  const levels = ["accept", "application"] as const;
   return !levels.some((level) => isAckWanted(header, level, true) || isAckWanted(header, level, false));
 }

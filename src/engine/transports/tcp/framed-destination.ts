@@ -106,6 +106,10 @@ export class FramedDestination implements Destination {
     }
     // It may have been lost before anybody waited for it.
     if (connected.link.lost !== null) return { kind: "unreached", reason: connected.link.lost };
+    if (this.isClosed) {
+      connected.link.lose("it was closed");
+      return { kind: "unreached", reason: "it was closed" };
+    }
     this.link = connected.link;
     this.standing.become("connected");
     return connected;

@@ -9,8 +9,11 @@ import { readClientTls } from "../transport-tls.js";
 import { Deadline } from "./deadline.js";
 import type { LinkSettings } from "./link-settings.js";
 
-/** What a frame from the other side means for the message that was just written; null where it is about another one. */
-export type Judge = (reply: Buffer) => DeliveryOutcome | null;
+/**
+ * What a frame from the other side means for the message that was just written; null where it is about another one. Asked
+ * without a frame, what it means that none came in time; null where that says nothing.
+ */
+export type Judge = (reply: Buffer | null) => DeliveryOutcome | null;
 
 export interface Question {
   readonly bytes: Uint8Array;
@@ -67,6 +70,8 @@ export class OutboundLink {
     } catch (error) {
       return { kind: "unreached", reason: errorText(error) };
     }
+    // Until somebody listens, and for what an abandoned socket still has to say: it must not be thrown.
+    socket.on("error", () => undefined);
     const failure = await new Promise<string | null>((resolve) => {
       const settle = (reason: string | null): void => {
         deadline.dispose();
@@ -83,8 +88,6 @@ export class OutboundLink {
       socket.once(settings.tls === null ? "connect" : "secureConnect", () => settle(null));
     });
     if (failure === null) return { kind: "connected", link: new OutboundLink(parts, socket) };
-    // What an abandoned socket still has to say is of no interest, but must not be thrown.
-    socket.on("error", () => undefined);
     socket.destroy();
     return { kind: "unreached", reason: failure };
   }
@@ -105,7 +108,11 @@ export class OutboundLink {
     const { clock, settings } = this.parts;
     const { replyTimeoutMs } = settings;
     const overdue = judge === null ? "it could not be written" : "no answer came";
-    const deadline = new Deadline(clock, () => this.lose(`${overdue} within ${replyTimeoutMs} ms`));
+    const deadline = new Deadline(clock, () => {
+      const consent = this.unwritten ? null : (judge?.(null) ?? null);
+      if (consent === null) this.lose(`${overdue} within ${replyTimeoutMs} ms`);
+      else this.asked?.settle(consent);
+    });
     const calledOff = (): void => this.lose("it was called off while it waited for the answer");
     try {
       return await new Promise<DeliveryOutcome>((resolve) => {

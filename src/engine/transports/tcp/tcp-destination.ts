@@ -7,6 +7,7 @@ import type { TcpOutboundSettings } from "./tcp-settings.js";
 export function createTcpDestination(parts: DestinationParts<TcpOutboundSettings>): FramedDestination {
   const { framing, waitForAnswer, expect } = parts.settings;
   const judge: Judge = (reply) => {
+    if (reply === null) return null;
     if (expect === null || reply.equals(expect)) return { kind: "delivered", reply };
     const shown = reply.toString("latin1", 0, 200).replace(/[^\x20-\x7e]/g, ".");
     return { kind: "rejected", reason: `The answer was "${shown}".`, retry: true };
