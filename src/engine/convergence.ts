@@ -12,6 +12,8 @@ export interface ConvergenceParts {
   readonly first: Loaded;
   /** From here on this graph runs. */
   readonly apply: (loaded: Loaded) => Promise<void>;
+  /** What the cluster's newest configuration has, and this node did not know, may be there now. */
+  readonly caughtUp: () => void;
 }
 
 export interface ReloadReport {
@@ -38,6 +40,8 @@ export class Convergence {
   private running = 0;
   /** The newest version that was tried, whatever came of it. */
   private tried = 0;
+  /** The newest version that there is, as far as this node has heard. */
+  private newest = 0;
   private error: string | null = null;
   private turn: Promise<unknown> = Promise.resolve();
 
@@ -51,11 +55,16 @@ export class Convergence {
     return this.running;
   }
 
+  /** Whether others run what this node does not know yet, or could not load. */
+  get isBehind(): boolean {
+    return this.newest > this.running;
+  }
+
   get hash(): string {
     return this.loaded.hash;
   }
 
-  /** What was loaded at the start is as new as the version of that moment. */
+  /** What was loaded at the start is as new as the version that was known before; what is newer is heard of. */
   async begin(version: number): Promise<void> {
     this.running = version;
     this.tried = version;
@@ -64,6 +73,7 @@ export class Convergence {
 
   /** Heard with every beat. */
   heard(version: number): void {
+    this.newest = Math.max(this.newest, version);
     if (version <= this.tried) return;
     this.tried = version;
     const { log } = this.parts;
@@ -88,6 +98,7 @@ export class Convergence {
       if (dryRun) return { dryRun, version: this.running, hash, warnings, changes };
       const version = await book.raiseConfigVersion();
       this.tried = Math.max(this.tried, version);
+      this.newest = Math.max(this.newest, version);
       await this.take(loaded, version);
       return { dryRun, version, hash, warnings, changes };
     });
@@ -116,6 +127,7 @@ export class Convergence {
     this.loaded = loaded;
     this.running = version;
     this.error = null;
+    this.parts.caughtUp();
     this.parts.log.info({ config_version: version, hash: loaded.hash }, "a new configuration runs");
     await this.publish();
   }

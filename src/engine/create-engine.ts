@@ -66,8 +66,10 @@ export function createEngine(
     historyMs: historyDays === 0 ? null : historyDays * day,
     // Some of the trust is spent already, and a renewal takes its time too.
     doubtfulMs: (config.cluster.leaderFenceTimeoutSeconds * 1000) / 3,
+    convergence: () => convergence,
   });
   const apply = async (next: Loaded): Promise<void> => await engine.apply(next);
-  const convergence = new Convergence({ folder, book, me, log, first: loaded, apply });
+  const caughtUp = (): void => engine.queue.reconsider();
+  const convergence = new Convergence({ folder, book, me, log, first: loaded, apply, caughtUp });
   return { engine, convergence, replaying: new Replaying(engine, book) };
 }

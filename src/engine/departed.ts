@@ -8,7 +8,7 @@ import type { Graph } from "./graph.js";
 export interface DepartedParts {
   readonly book: Pick<EngineBook, "departed">;
   readonly lanes: readonly Pick<LaneRow, "stage" | "lane" | "done" | "tail">[];
-  readonly graph: () => Graph;
+  readonly graph: Graph;
   readonly log: Logger;
 }
 
@@ -19,11 +19,10 @@ const buriedAtOnce = 10_000;
  * and there it can be seen, edited and sent elsewhere. Answers with how many there were.
  */
 export async function buryDeparted(fence: FenceToken, { book, lanes, graph, log }: DepartedParts): Promise<number> {
-  const now = graph();
   const departed = lanes
     .filter(({ done, tail }) => tail > done)
     .flatMap(({ stage, lane }) => {
-      const reason = departure(now, stage, lane);
+      const reason = departureOf(graph, stage, lane);
       return reason === null ? [] : [{ stage, lane, reason }];
     });
   let buried = 0;
@@ -43,7 +42,7 @@ export async function buryDeparted(fence: FenceToken, { book, lanes, graph, log 
 }
 
 /** Why nobody works on this lane any more; null where somebody does. */
-function departure({ inbounds, handlers, outbounds }: Graph, stage: string, lane: string): string | null {
+export function departureOf({ inbounds, handlers, outbounds }: Graph, stage: string, lane: string): string | null {
   const connection = connectionOf(lane);
   switch (stage) {
     case stages.ingress:

@@ -6,6 +6,7 @@ import type { ConnectionBook } from "../store/connection-contract.js";
 import type { EngineBook } from "../store/engine-contract.js";
 import type { EngineMetrics } from "../telemetry/engine-metrics.js";
 import type { Loaded } from "./config-folder/config-folder.js";
+import type { Convergence } from "./convergence.js";
 import type { InboundDefinition, OutboundDefinition } from "./definition.js";
 import type { ReferenceBuilder } from "./reference-builder.js";
 import type { Arrival, Destination, Receipt, Source } from "./transports/transport.js";
@@ -36,6 +37,8 @@ export interface EngineParts {
   readonly historyMs: number | null;
   /** How long a router or a handler may take for a message that an earlier leader may have gone down with. */
   readonly doubtfulMs: number;
+  /** Which configuration runs here. */
+  readonly convergence: () => Pick<Convergence, "isBehind" | "heard">;
 }
 
 /** Takes in what a source has received; what `ack` answers is kept as the reply. */

@@ -48,6 +48,8 @@ export class EngineRoom {
   async open(graph: string | LoadedGraph): Promise<Engine> {
     if (this.running !== null) throw new HoldfastError("REFUSED", "This node has opened a graph already.");
     const { store, registry, config, report } = this.parts;
+    // What was loaded before anything was heard of may be older than what the others run: it is loaded once more then.
+    const known = typeof graph === "string" ? this.heardVersion : 0;
     const loaded = typeof graph === "string" ? await loadGraph(graph, config) : graph;
     const metrics = new EngineMetrics(registry, config.metrics.prefix);
     this.metrics = metrics;
@@ -63,7 +65,8 @@ export class EngineRoom {
       loaded,
     );
     this.running = running;
-    await running.convergence.begin(this.heardVersion);
+    await running.convergence.begin(known);
+    running.convergence.heard(this.heardVersion);
     void running.engine.follow(this.over.signal);
     return running.engine;
   }

@@ -12,7 +12,7 @@ import type { Loaded } from "./config-folder/config-folder.js";
 import type { Connections } from "./connections.js";
 import { connectionOf, stages } from "./core/lane-names.js";
 import { deliver } from "./deliver.js";
-import { buryDeparted } from "./departed.js";
+import { buryDeparted, departureOf } from "./departed.js";
 import { DoubtfulLanes } from "./doubtful-lanes.js";
 import type { EngineLeaderTerm, EngineParts } from "./engine-parts.js";
 import { engineRole } from "./engine-role.js";
@@ -203,7 +203,8 @@ export class Engine {
   }
 
   private async prepare(fence: FenceToken, signal: AbortSignal): Promise<boolean> {
-    const { book, node, references } = this.parts;
+    const { book, node, references, convergence } = this.parts;
+    const { log } = node;
     const isNew = this.term?.epoch !== fence.epoch;
     if (isNew) {
       await this.tearDown();
@@ -220,7 +221,9 @@ export class Engine {
       if (isNew) this.takingIn.number(await book.nextMessageId(fence), () => term?.upkeep.openPartition());
       const lanes = await this.queue.lanes();
       this.doubtful.read(lanes);
-      const buried = await buryDeparted(fence, { book, lanes, graph: () => this.graph, log: node.log });
+      // Its last leader may have known more than this node does.
+      convergence().heard(await book.configVersion());
+      const buried = convergence().isBehind ? 0 : await buryDeparted(fence, { book, lanes, graph: this.graph, log });
       await this.state.reload();
       await term?.connections.read(fence);
       await references.begin(fence, this.graph, this.sets, signal);
@@ -243,7 +246,9 @@ export class Engine {
     return receipt;
   }
 
+  /** What the newest configuration may know, and this node does not, waits until it knows it too. */
   private admits({ stage, lane }: LaneName): boolean {
+    if (this.parts.convergence().isBehind && departureOf(this.graph, stage, lane) !== null) return false;
     return stage !== stages.outbound || this.term?.connections.isStopped(connectionOf(lane)) !== true;
   }
 

@@ -167,6 +167,10 @@ export class Appender {
     return [...this.doubtful];
   }
 
+  isInDoubt(lanes: ReadonlySet<Lane>): boolean {
+    return this.doubtful.size > 0 && [...lanes].some((lane) => this.doubtful.has(lane));
+  }
+
   /** These were read after they had come into doubt. */
   resolve(lanes: readonly Lane[]): void {
     for (const lane of lanes) {

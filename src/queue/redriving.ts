@@ -121,6 +121,7 @@ export class Redriving {
     }
     if (!signal.aborted) return;
     for (const lane of lanes) if (!this.wanted.delete(lane)) lane.appending = false;
+    this.onFreed();
     const { name, role } = settings;
     throw new NotLeaderError(`This node does not lead role "${role}" of queue "${name}" any more.`, { role });
   }

@@ -63,6 +63,39 @@ it("what is produced for two lanes holds neither until it can have both: whoever
   expect([a.appending, b.appending]).toEqual([false, false]);
 });
 
+it("what is produced for a lane that is in doubt is given back: that lane is read again only when nothing is under way", async () => {
+  const failures: unknown[] = [];
+  const commits: number[] = [];
+  const book: Pick<QueueBook, "settle"> = {
+    settle: async (_fence, settlements) => {
+      commits.push(...settlements.map(({ lane }) => lane));
+      return await Promise.resolve([]);
+    },
+  };
+  const table = new LaneTable(() => 0);
+  const [source, other, doubtful] = [row(1, "source"), row(2, "other"), row(3, "doubtful")].map((one) =>
+    table.load(one),
+  ) as [Lane, Lane, Lane];
+  const conduct = {};
+  const settings = { name: "orders", batch: 10 };
+  const parts = { book, clock: systemClock, settings, conduct } as unknown as QueueTermParts;
+  const appender = new Appender(parts, table, 1);
+  const ignore = (): void => undefined;
+  const failed = (error: unknown): void => void failures.push(error);
+  const settling = new Settling({ parts, table, appender, onSettled: ignore, onFreed: ignore, failed });
+  const running = settling.run();
+  const placed = appender.place([made("doubtful")]);
+  settling.finished(source, 1, { position: 1, segment: 1 }, [made("doubtful")]);
+  settling.finished(other, 1, { position: 1, segment: 1 }, []);
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  expect({ commits, failures }).toEqual({ commits: [2], failures: [] });
+  appender.doubt(placed);
+  settling.nudge();
+  await running;
+  expect(failures).toMatchObject([{ code: "UNKNOWN_OUTCOME" }]);
+  expect({ commits, isHeld: doubtful.appending }).toEqual({ commits: [2], isHeld: true });
+});
+
 it("what handlers keep is committed in the order in which they ended, also where the first has to wait for a lane", async () => {
   const commits: (readonly string[])[] = [];
   const book: Pick<QueueBook, "settle"> = {

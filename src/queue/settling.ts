@@ -182,6 +182,7 @@ export class Settling {
       await this.appender.openLanes(taken.flatMap(({ produced }) => produced));
       settled = this.inOrderOfWrites(this.thoseWithFreeLanes(taken));
       if (settled.length === 0) {
+        this.requireKnown();
         this.onFreed(); // Of what was held for it.
         return false;
       }
@@ -207,6 +208,12 @@ export class Settling {
       this.failed(error);
     }
     return true;
+  }
+
+  /** Lanes in doubt are read again when nothing is under way: whoever waited for one here would wait for ever. */
+  private requireKnown(): void {
+    if (!this.wanted.some((lanes) => this.appender.isInDoubt(lanes))) return;
+    throw new HoldfastError("UNKNOWN_OUTCOME", "What is in a lane that was produced for has to be looked up.");
   }
 
   private next(): readonly Progress[] {

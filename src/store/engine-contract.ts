@@ -72,6 +72,8 @@ export interface EngineBook {
 
   /** Every node hears of it with its next beat, and loads its configuration anew. Any node may. */
   raiseConfigVersion(): Promise<number>;
+  /** The newest there is, whoever runs it. */
+  configVersion(): Promise<number>;
   /** What this node runs. Kept as long as its process is the node's. */
   publishConfig(node: Pick<Holder, "nodeId" | "incarnation">, config: RunningConfig): Promise<void>;
   configs(): Promise<readonly NodeConfig[]>;

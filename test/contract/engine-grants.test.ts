@@ -26,6 +26,7 @@ test("nodes that own nothing keep the engine's journal: write, search, index, op
   await book.publishReference(fence, { name: "wards", hash: "2", rows: [{ key: "a", value: 2 }] });
   expect(await book.readReference("wards", 2)).toEqual([{ key: "a", value: 2 }]);
   expect(await book.raiseConfigVersion()).toBe(1);
+  expect(await book.configVersion()).toBe(1);
   await book.publishConfig(player.holder, { version: 1, hash: "h", error: null });
   expect(await book.configs()).toMatchObject([{ nodeId: "first", version: 1 }]);
   await book.openPartition(fence);

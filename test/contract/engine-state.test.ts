@@ -147,6 +147,7 @@ describe.each([
       other.store.registry.follow((news) => heard.push(news));
       expect(await leader.book.raiseConfigVersion()).toBe(1);
       expect(await other.store.engine.raiseConfigVersion()).toBe(2);
+      expect(await leader.book.configVersion()).toBe(2);
       await other.beat();
       expect(heard.at(-1)).toMatchObject({ kind: "beat", configVersion: 2 });
     });

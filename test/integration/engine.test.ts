@@ -309,3 +309,36 @@ test.concurrent("a reload is heard by the other node; a folder that is not sound
   ]);
   expect(b.node.configVersion).toBe(2);
 });
+
+test.concurrent("what waits for a connection that only the last leader knew waits until the next one knows it too", async ({
+  expect,
+}) => {
+  await using database = await createTestDatabase();
+  await using lab = await Receiver.listen();
+  const port = await freePort();
+  const old = feed(port, lab.port);
+  const added = { "feed.ts": old["feed.ts"]?.replaceAll('"lab"', '"new-lab"') ?? "" };
+  await using folder = await ConfigFiles.write(old);
+  await using other = await ConfigFiles.write(old);
+  const a = await startFeed(database.url, "a", folder.path);
+  await using sender = await connected(port);
+  await using b = await startFeed(database.url, "b", other.path);
+  // The other node cannot load what it hears of, and stays with what it has.
+  await folder.write(added);
+  await other.write({ "feed.ts": "export const nothing = ;" });
+  await a.node.engine.convergence?.reload(false);
+  await a.engine.steering.stop("new-lab", "tester", "maintenance");
+  expect(codeOf(await sender.ask(visit("1", "77")))).toBe("AA 1");
+  expect(codeOf(await sender.ask(visit("2", "77")))).toBe("AA 2");
+  await expect.poll(async () => (await a.engine.queue.depth())["outbound"]).toBe(2);
+  await a.node.close();
+  await using _second = await connected(port);
+  expect(b.node.engine.convergence?.isBehind).toBe(true);
+  expect((await b.engine.queue.depth())["outbound"]).toBe(2);
+  expect(await b.engine.queue.deadLetters()).toEqual([]);
+  await other.write(added);
+  await b.node.engine.convergence?.reload(false);
+  await b.engine.steering.start("new-lab");
+  await expect.poll(() => lab.messages.map((message) => fieldsOf(message, "MSH")[9])).toEqual(["1", "2"]);
+  expect(await b.engine.queue.deadLetters()).toEqual([]);
+});

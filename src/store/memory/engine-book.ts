@@ -202,6 +202,10 @@ export class MemoryEngineBook implements EngineBook {
     return await Promise.resolve(this.shared.engine.configVersion);
   }
 
+  async configVersion(): Promise<number> {
+    return await Promise.resolve(this.shared.engine.configVersion);
+  }
+
   async publishConfig({ nodeId, incarnation }: Pick<Holder, "nodeId" | "incarnation">, config: RunningConfig) {
     if (this.shared.nodes.get(nodeId)?.incarnation === incarnation) {
       this.shared.engine.configs.set(nodeId, { ...config, nodeId, incarnation });

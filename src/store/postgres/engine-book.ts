@@ -183,6 +183,14 @@ export class PostgresEngineBook implements EngineBook {
     return Number(row?.version ?? 0);
   }
 
+  async configVersion(): Promise<number> {
+    const [row] = await this.questions.rows<{ version: string }>(
+      "reading the version of the configuration",
+      `select config_version::text as version from ${this.schema}.meta`,
+    );
+    return Number(row?.version ?? 0);
+  }
+
   async publishConfig({ nodeId, incarnation }: Pick<Holder, "nodeId" | "incarnation">, config: RunningConfig) {
     const { version, hash, error } = config;
     await this.questions.rows(

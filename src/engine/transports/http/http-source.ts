@@ -26,6 +26,7 @@ export class HttpSource implements Source {
   /** Requests that were handed over to be committed and are not answered yet. */
   private readonly underCommit = new Set<Promise<void>>();
   private server: Server | null = null;
+  private readonly sockets = new Set<Socket>();
   private authorization: string | null = null;
   private stopping = new AbortController();
   private isWarned = false;
@@ -66,6 +67,7 @@ export class HttpSource implements Source {
     this.server = null;
     this.standing.become("stopped");
     if (server === null) return;
+    const open = [...this.sockets];
     server.close();
     server.closeIdleConnections();
     await within(
@@ -73,6 +75,8 @@ export class HttpSource implements Source {
       Promise.all(this.underCommit).then(() => undefined),
     );
     server.closeAllConnections();
+    // Of those that are still in their handshake the server knows nothing.
+    for (const socket of open) socket.destroy();
   }
 
   private createServer(): Server {
@@ -97,8 +101,12 @@ export class HttpSource implements Source {
       (request: IncomingMessage, response: ServerResponse) => void this.answer(request, response, true),
     );
     server.on("connection", (socket: Socket) => {
+      this.sockets.add(socket);
       this.tell();
-      socket.once("close", () => this.tell());
+      socket.once("close", () => {
+        this.sockets.delete(socket);
+        this.tell();
+      });
     });
     server.on("drop", () => this.warnOnce());
     server.on("tlsClientError", (error: Error) => log.debug({ err: error }, "a TLS connection did not come about"));

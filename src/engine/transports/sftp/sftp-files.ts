@@ -161,7 +161,12 @@ async function inChunks(bytes: number, work: (at: number, length: number) => Pro
     while (next < bytes && isWhole) {
       const at = next;
       next += chunkBytes;
-      if (!(await work(at, Math.min(chunkBytes, bytes - at)))) isWhole = false;
+      // Until it has come to a good end the others go no further.
+      const isGood = await work(at, Math.min(chunkBytes, bytes - at)).catch((error: unknown) => {
+        isWhole = false;
+        throw error;
+      });
+      if (!isGood) isWhole = false;
     }
   };
   await Promise.all(Array.from({ length: Math.min(width, Math.ceil(bytes / chunkBytes)) }, run));
