@@ -1,7 +1,7 @@
 import type { AckCode } from "./acknowledgement.js";
 import { utf8 } from "./charset.js";
 import { type HeaderOptions, type Hl7Header, headerBegin, peekHeader } from "./header.js";
-import { splitLines } from "./lines.js";
+import { firstLines } from "./lines.js";
 import { Hl7Segment } from "./segment.js";
 import { segmentName } from "./separators.js";
 
@@ -31,13 +31,16 @@ const verdicts = {
   CR: "rejected",
 } as const satisfies Record<AckCode, string>;
 
+/** MSA is the second of a handful. */
+const mostLines = 1_000;
+
 /** Judges a reply. Never throws. Of its header only the separators have to be right, for what counts is MSA. */
 export function readAcknowledgement(bytes: Uint8Array, { charsetOf = () => utf8 }: HeaderOptions = {}): AckRead {
   const peeked = peekHeader(bytes, { charsetOf });
   const { header } = peeked;
   if (header === null) return { kind: "malformed", reason: `It is no acknowledgement. ${peeked.reason}` };
   const syntax = { separators: header.separators, charset: charsetOf(header.charset) };
-  const lines = splitLines(bytes.subarray(headerBegin(bytes)));
+  const lines = firstLines(bytes.subarray(headerBegin(bytes)), mostLines);
   const segment = (name: string): Hl7Segment | undefined => {
     const line = lines.find(({ body }) => segmentName(body, header.separators) === name);
     return line && new Hl7Segment(name, 1, line.body, syntax);

@@ -160,3 +160,9 @@ describe("Which acknowledgements are wanted", () => {
     ]);
   });
 });
+
+it("an answer that is little but line ends is no acknowledgement, and is not taken apart to find that out", () => {
+  const head = "MSH|^~\\&|A|B|C|D|1||ACK|1|P|2.5\r";
+  const late = readAcknowledgement(Buffer.from(`${head}${"\r".repeat(1_000)}MSA|AA|7\r`));
+  expect(late).toEqual({ kind: "malformed", reason: "It is no acknowledgement: it has no MSA segment." });
+});

@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../../errors.js";
 import { carriageReturn, lineFeed, noBytes } from "./bytes.js";
 
 /** A segment's bytes and what ends it, both as they came. */
@@ -6,11 +7,21 @@ export interface Line {
   readonly end: Uint8Array;
 }
 
-/**
- * A line ends with CR or CRLF. Where the first line ends with a bare LF, so may all others; else an LF that follows no CR is
- * data, as some senders have it in their texts.
- */
+/** A message of nothing but line ends would take a hundred times its size. No message has so many segments. */
+const mostLines = 1_000_000;
+
+/** All lines of a message. Throws where there are more than any message has. */
 export function splitLines(bytes: Uint8Array): readonly Line[] {
+  const lines = firstLines(bytes, mostLines + 1);
+  if (lines.length <= mostLines) return lines;
+  throw new HoldfastError("INVALID_REQUEST", `The message has more than ${mostLines} lines, and is not taken apart.`);
+}
+
+/**
+ * So many lines at most. A line ends with CR or CRLF. Where the first line ends with a bare LF, so may all others; else an LF
+ * that follows no CR is data, as some senders have it in their texts.
+ */
+export function firstLines(bytes: Uint8Array, most: number): readonly Line[] {
   const lines: Line[] = [];
   const firstReturn = bytes.indexOf(carriageReturn);
   const head = firstReturn < 0 ? bytes : bytes.subarray(0, firstReturn);
@@ -18,7 +29,7 @@ export function splitLines(bytes: Uint8Array): readonly Line[] {
   let nextReturn = firstReturn < 0 ? bytes.length : firstReturn;
   let nextFeed = firstFeed < 0 ? bytes.length : firstFeed;
   let from = 0;
-  while (from < bytes.length) {
+  while (from < bytes.length && lines.length < most) {
     const at = Math.min(nextReturn, nextFeed);
     const end = endAt(bytes, at);
     lines.push({ body: at === from ? noBytes : bytes.subarray(from, at), end });

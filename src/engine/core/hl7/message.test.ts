@@ -27,6 +27,12 @@ describe("An HL7 message that was not changed", () => {
     expect(written(read(text).set("MSH-3", "X"))).toBe(text.replace("|OE|WARD", "|X|WARD"));
   });
 
+  it("that is little but line ends is told of, and not taken apart", () => {
+    const message = read(head + "\r".repeat(1_000_000));
+    expect(() => message.get("PID-3")).toThrow("The message has more than 1000000 lines");
+    expect(read(head + "\r".repeat(999_999)).get("PID-3")).toBe("");
+  });
+
   it("is still there after a change, since that makes another one", () => {
     const message = read(samples.order);
     message.set("PID-5.1", "JONES").removeSegments("OBR").addSegment("NTE", ["1"]);
