@@ -156,28 +156,57 @@ it.each(["archive", "delete"])(
   },
 );
 
+it.each([
+  ["archive", "the next"],
+  ["delete", "the next"],
+  ["archive", "two"],
+  ["delete", "two"],
+])("takes a file, too, that comes between the last look at that name and the move (%s, %s)", async (after, second) => {
+  let next: string | null = second;
+  class PausedFolder extends LocalFolder {
+    override async move(name: string, to: Shelf): Promise<string | null> {
+      if (next !== null) await put("a", next);
+      next = null;
+      return await super.move(name, to);
+    }
+  }
+  await put("a", "one");
+  const local = new PausedFolder(settingsOf({ after }), systemClock, "feed");
+  const { intake } = await pollFolder(local, new Intake(), { after });
+  await eventually(() => expect(intake.bodies).toEqual(["one", second]));
+  await eventually(async () => expect(await filesIn()).toEqual([]));
+  expect(await filesIn("errors")).toEqual([]);
+  // The first one was gone when the move came: its sender had replaced it.
+  if (after === "archive") expect(await readFile(join(folder, "archive/a"), "utf8")).toBe(second);
+});
+
 it.each(["archive", "delete"])(
-  "takes a file, too, that comes between the last look at that name and the move (%s)",
+  "takes a file once where the folder copies instead of renaming, so that its time changes (%s)",
   async (after) => {
-    let next: string | null = "the next";
-    class PausedFolder extends LocalFolder {
+    class CopyingFolder extends LocalFolder {
       override async move(name: string, to: Shelf): Promise<string | null> {
-        if (next !== null) await put("a", next);
-        next = null;
-        return await super.move(name, to);
+        const moved = await super.move(name, to);
+        if (moved !== null) await utimes(join(folder, to === "aside" ? "" : to, moved), new Date(), new Date(0));
+        return moved;
       }
     }
     await put("a", "one");
-    const { intake } = await pollFolder(new PausedFolder(settingsOf({ after }), systemClock, "feed"), new Intake(), {
-      after,
-    });
-    await eventually(() => expect(intake.bodies).toEqual(["one", "the next"]));
+    await put("b", "two");
+    const local = new CopyingFolder(settingsOf({ after }), systemClock, "feed");
+    const { intake } = await pollFolder(local, new Intake(), { after });
+    await eventually(() => expect(intake.bodies).toEqual(["one", "two"]));
     await eventually(async () => expect(await filesIn()).toEqual([]));
-    expect(await filesIn("errors")).toEqual([]);
-    // The first one was gone when the move came: its sender had replaced it.
-    if (after === "archive") expect(await readFile(join(folder, "archive/a"), "utf8")).toBe("the next");
+    if (after === "archive") expect(await filesIn("archive")).toEqual(["a", "b"]);
   },
 );
+
+it("takes what a leader had put aside that ended before it removed it", async () => {
+  await put(".holdfast-0123456789abcdef.aside.a", "one");
+  const { intake } = await poll({ after: "delete" });
+  await eventually(() => expect(intake.bodies).toEqual(["one"]));
+  expect(intake.kept[0]?.arrival.headers).toMatchObject({ file_name: "a" });
+  await eventually(async () => expect(await filesIn()).toEqual([]));
+});
 
 it("leaves the marker of the next file, which came while the file of that name was moved", async () => {
   let isFirst = true;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { errorText } from "../../../errors.js";
 import { aborted } from "../../../lifecycle/aborted.js";
 import { pause } from "../../../lifecycle/pause.js";
@@ -14,8 +15,14 @@ const lastLookMs = 2_000;
 /** A mounted folder whose server is away may not answer at all. */
 const openMs = 10_000;
 
-/** Where a file goes. `null` leaves it, to be looked at again. */
-type Fate = "archive" | "errors" | null;
+/** What becomes of a file. */
+interface Decided {
+  /** What it was when that was decided. */
+  readonly was: string;
+  readonly fate: "archive" | "errors";
+  /** Of what was read; null where nothing was. */
+  readonly digest: string | null;
+}
 
 /**
  * Takes files in, one after the other: read, committed, moved. A file that was committed and could not be moved is known again,
@@ -25,8 +32,8 @@ export class FolderSource implements Source {
   private readonly parts: SourceParts<PollingSettings>;
   private readonly folder: InboundFolder;
   private readonly standing: SourceStanding;
-  /** Files whose fate is decided and that are still there, with what they were then. */
-  private readonly decided = new Map<string, { readonly was: string; readonly fate: "archive" | "errors" }>();
+  /** Files whose fate is decided and that are still there. */
+  private readonly decided = new Map<string, Decided>();
   private stopping = new AbortController();
   private opening: Promise<void> | null = null;
   private polling: Promise<void> = Promise.resolve();
@@ -104,7 +111,7 @@ export class FolderSource implements Source {
     }
     for (const orphan of orphans) {
       if (signal.aborted) return;
-      await this.putAway(orphan, "aside");
+      await this.removeMarker(orphan);
     }
   }
 
@@ -115,16 +122,15 @@ export class FolderSource implements Source {
     signal: AbortSignal,
     troubles: Map<string, string>,
   ): Promise<boolean> {
-    const was = wasOf(entry);
     const before = this.decided.get(entry.name);
-    const fate = before?.was === was ? before.fate : await this.take(entry, signal, troubles);
-    if (fate === "wait") return false;
-    if (fate === null) return true;
-    this.decided.set(entry.name, { was, fate });
+    const decided = before?.was === wasOf(entry) ? before : await this.take(entry, signal, troubles);
+    if (decided === "wait") return false;
+    if (decided === null) return true;
+    this.decided.set(entry.name, decided);
     // After a stop the file is the next leader's, who knows it again by its key.
     if (signal.aborted) return false;
     try {
-      await this.clear(entry, marker, fate);
+      await this.clear(entry, marker, decided);
       this.decided.delete(entry.name);
     } catch (error) {
       troubles.set(entry.name, `${entry.name} was taken in and cannot be moved (${errorText(error)})`);
@@ -132,30 +138,36 @@ export class FolderSource implements Source {
     return true;
   }
 
-  private async clear(entry: FolderEntry, marker: FolderEntry | undefined, fate: "archive" | "errors"): Promise<void> {
+  private async clear(entry: FolderEntry, marker: FolderEntry | undefined, { fate, digest }: Decided): Promise<void> {
     const { settings, log } = this.parts;
     const { name } = entry;
     const to = fate === "archive" && settings.after === "delete" ? "aside" : fate;
-    const { kind, moved } = await this.putAway(entry, to);
+    const { kind, moved } = await this.putAway(entry, to, digest);
     if (kind === "another") return;
     if (kind === "gone") log.info({ file: name }, "a file was gone before it could be moved");
     else if (to !== "aside" && moved !== name)
       log.info({ file: name, moved_to: moved }, "a file of that name was there already");
-    if (marker !== undefined) await this.putAway(marker, "aside");
+    if (marker !== undefined) await this.removeMarker(marker);
+  }
+
+  /** That of the next file, if there is one by now, stays. */
+  private async removeMarker(marker: FolderEntry): Promise<void> {
+    const now = await this.folder.look(marker.name);
+    if (now !== null && wasOf(now) === wasOf(marker)) await this.folder.remove(marker.name);
   }
 
   /**
    * Moves the very file that was looked at, and no other: meanwhile its sender may have put the next one there, which nobody has
    * read. That one stays and is looked at as a new one, also where it came so late that it had to be put back.
    */
-  private async putAway(entry: FolderEntry, to: Shelf) {
+  private async putAway(entry: FolderEntry, to: Shelf, digest: string | null) {
     const { name } = entry;
     const now = await this.folder.look(name);
     if (now !== null && wasOf(now) !== wasOf(entry)) return { kind: "another", moved: null } as const;
     const moved = await this.folder.move(name, to);
     if (moved === null) return { kind: "gone", moved } as const;
     const there = await this.folder.look(moved, to);
-    if (there !== null && !isAlike(there, entry)) {
+    if (there !== null && !(await this.isTheOne(there, to, entry, digest))) {
       const isBack = await this.folder.putBack(moved, to, name);
       if (!isBack)
         this.parts.log.error({ file: name, moved_to: moved }, "a file that nobody has read was moved: put it back");
@@ -165,13 +177,25 @@ export class FolderSource implements Source {
     return { kind: "moved", moved } as const;
   }
 
-  private async take(entry: FolderEntry, signal: AbortSignal, troubles: Map<string, string>): Promise<Fate | "wait"> {
+  /** Some folders copy where they should rename: then only what is in a file tells whether it is the one that was read. */
+  private async isTheOne(there: FolderEntry, on: Shelf, entry: FolderEntry, digest: string | null): Promise<boolean> {
+    if (there.bytes !== entry.bytes) return false;
+    if (there.modified === entry.modified || digest === null) return true;
+    const reading = await this.folder.read(there, this.parts.settings.maxFileBytes, on);
+    return reading.kind === "read" && digestOf(reading.body) === digest;
+  }
+
+  private async take(
+    entry: FolderEntry,
+    signal: AbortSignal,
+    troubles: Map<string, string>,
+  ): Promise<Decided | null | "wait"> {
     const { name } = entry;
     const { maxFileBytes, marker, settledPolls } = this.parts.settings;
     if (entry.bytes === 0) {
       // Who said that files appear whole has given an empty one. Any other may be a writer's that has not begun: moved away, it
       // would be written among the errors.
-      if (marker !== null || settledPolls === 0) return this.refuse(name, "it is empty");
+      if (marker !== null || settledPolls === 0) return this.refuse(entry, "it is empty");
       troubles.set(name, `${name} is empty: its writer may not have begun`);
       return null;
     }
@@ -181,7 +205,7 @@ export class FolderSource implements Source {
       case "changing":
         return null;
       case "too large":
-        return this.refuse(name, `it has ${entry.bytes} bytes, and maxFileBytes is ${maxFileBytes}`);
+        return this.refuse(entry, `it has ${entry.bytes} bytes, and maxFileBytes is ${maxFileBytes}`);
       case "unreadable":
         troubles.set(name, `${name} cannot be read (${reading.reason})`);
         return null;
@@ -195,12 +219,13 @@ export class FolderSource implements Source {
     body: Buffer,
     signal: AbortSignal,
     troubles: Map<string, string>,
-  ): Promise<Fate | "wait"> {
+  ): Promise<Decided | "wait"> {
     const { settings, log } = this.parts;
     const { name } = entry;
+    const digest = digestOf(body);
     const { arrivals, problems } = messagesOf(this.folder.place, entry, body, settings.split);
     for (const problem of problems) log.warn({ file: name }, `a batch is not as it says: ${problem}`);
-    if (arrivals.length === 0) return this.refuse(name, "there is no message in it");
+    if (arrivals.length === 0) return this.refuse(entry, "there is no message in it", digest);
     let refused = 0;
     for (const [at, arrival] of arrivals.entries()) {
       if (signal.aborted) return "wait";
@@ -214,12 +239,12 @@ export class FolderSource implements Source {
       log.warn({ file: name, message: at + 1 }, `a message of a file was refused: ${receipt.reason}`);
     }
     log.debug({ file: name, messages: arrivals.length }, "a file was taken in");
-    return refused === 0 ? "archive" : "errors";
+    return { was: wasOf(entry), fate: refused === 0 ? "archive" : "errors", digest };
   }
 
-  private refuse(name: string, why: string): "errors" {
-    this.parts.log.warn({ file: name }, `a file goes to the errors: ${why}`);
-    return "errors";
+  private refuse(entry: FolderEntry, why: string, digest: string | null = null): Decided {
+    this.parts.log.warn({ file: entry.name }, `a file goes to the errors: ${why}`);
+    return { was: wasOf(entry), fate: "errors", digest };
   }
 
   private tell(troubles: ReadonlyMap<string, string>): void {
@@ -238,7 +263,4 @@ function wasOf({ kind, modified, bytes, id = 0n }: FolderEntry): string {
   return `${kind} ${modified} ${bytes} ${id}`;
 }
 
-/** The same without the id, which some mounted folders give anew with a name. */
-function isAlike(one: FolderEntry, other: FolderEntry): boolean {
-  return one.kind === other.kind && one.modified === other.modified && one.bytes === other.bytes;
-}
+const digestOf = (body: Buffer): string => createHash("sha256").update(body).digest("base64");

@@ -29,7 +29,7 @@ export interface InboundFolder {
   /** Checks what it can before the first look. Throws a HoldfastError where settings are wrong. */
   open(): Promise<void>;
   list(): Promise<readonly FolderEntry[]>;
-  read(entry: FolderEntry, most: number): Promise<FileReading>;
+  read(entry: FolderEntry, most: number, on?: Shelf): Promise<FileReading>;
   /** What is there under a name now, in the folder or on a shelf; null where nothing is. */
   look(name: string, on?: Shelf): Promise<FolderEntry | null>;
   /** Moves it there in one step, over no other file. Answers its new name, or null where it is gone. */

@@ -8,7 +8,7 @@ import { codeOf, orGone } from "./error-code.js";
 import type { FileInboundSettings } from "./file-inbound-settings.js";
 import type { FileReading, FolderEntry, InboundFolder, Shelf } from "./folder.js";
 import { freeName } from "./free-name.js";
-import { hiddenName } from "./hidden-name.js";
+import { asideName, nameBeforeAside } from "./hidden-name.js";
 import { renameOverNothing } from "./rename-over-nothing.js";
 
 /** A folder of this machine, or one that is mounted here. */
@@ -32,6 +32,7 @@ export class LocalFolder implements InboundFolder {
     });
     if (!found.isDirectory()) throw this.bad(`${folder} is no folder`);
     for (const to of after === "archive" ? [archive, errors] : [errors]) await this.tryMove(to);
+    await this.restore();
   }
 
   async list(): Promise<readonly FolderEntry[]> {
@@ -54,13 +55,13 @@ export class LocalFolder implements InboundFolder {
     return found === null ? null : entryOf(name, kindOf(found), found);
   }
 
-  async read(entry: FolderEntry, most: number): Promise<FileReading> {
+  async read(entry: FolderEntry, most: number, on: Shelf | null = null): Promise<FileReading> {
     if (entry.bytes > most) return { kind: "too large" };
     let file: FileHandle;
     try {
       // A link is not followed, and a pipe that nobody writes to does not hold the poll up.
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-      file = await open(this.pathOf(entry.name), flags);
+      file = await open(this.pathOf(entry.name, on), flags);
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT") return { kind: "gone" };
@@ -77,7 +78,7 @@ export class LocalFolder implements InboundFolder {
   async move(name: string, to: Shelf): Promise<string | null> {
     const isTaken = async (candidate: string): Promise<boolean> =>
       (await lstat(this.pathOf(candidate, to)).catch(orGone)) !== null;
-    const free = to === "aside" ? hiddenName() : await freeName(name, isTaken, this.clock.wall());
+    const free = to === "aside" ? asideName(name) : await freeName(name, isTaken, this.clock.wall());
     try {
       await rename(this.pathOf(name), this.pathOf(free, to));
       return free;
@@ -97,6 +98,14 @@ export class LocalFolder implements InboundFolder {
 
   async close(): Promise<void> {
     // Nothing is kept open between two looks.
+  }
+
+  /** What a leader had put aside that ended before it removed it. It is known again by its key. */
+  private async restore(): Promise<void> {
+    for (const hidden of await readdir(this.place)) {
+      const name = nameBeforeAside(hidden);
+      if (name !== null) await this.putBack(hidden, "aside", name).catch(orGone);
+    }
   }
 
   /** Whether files can be moved there at all: tried out, for a mount, a right or a quota can each forbid it. */

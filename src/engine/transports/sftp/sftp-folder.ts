@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../../election/clock.js";
 import type { FileReading, FolderEntry, InboundFolder, Shelf } from "../file/folder.js";
 import { freeName } from "../file/free-name.js";
-import { hiddenName } from "../file/hidden-name.js";
+import { asideName, nameBeforeAside } from "../file/hidden-name.js";
 import { type SftpAttributes, SftpFiles } from "./sftp-files.js";
 import { SftpLink, type SftpSession, statusOf } from "./sftp-link.js";
 import type { SftpInboundSettings } from "./sftp-settings.js";
@@ -44,9 +44,9 @@ export class SftpFolder implements InboundFolder {
     return found === null ? null : entryOf(name, found);
   }
 
-  async read(entry: FolderEntry, most: number): Promise<FileReading> {
+  async read(entry: FolderEntry, most: number, on: Shelf | null = null): Promise<FileReading> {
     if (entry.bytes > most) return { kind: "too large" };
-    const path = this.pathOf(entry.name);
+    const path = this.pathOf(entry.name, on);
     try {
       const found = await this.files.look(path);
       if (found === null) return { kind: "gone" };
@@ -63,7 +63,7 @@ export class SftpFolder implements InboundFolder {
   async move(name: string, to: Shelf): Promise<string | null> {
     const isTaken = async (candidate: string): Promise<boolean> =>
       (await this.files.look(this.pathOf(candidate, to))) !== null;
-    const free = to === "aside" ? hiddenName() : await freeName(name, isTaken, this.clock.wall());
+    const free = to === "aside" ? asideName(name) : await freeName(name, isTaken, this.clock.wall());
     try {
       await this.files.rename(this.pathOf(name), this.pathOf(free, to));
       return free;
@@ -98,7 +98,16 @@ export class SftpFolder implements InboundFolder {
     if (this.prepared === session) return;
     const { archive, errors, after } = this.settings;
     for (const to of after === "archive" ? [archive, errors] : [errors]) await this.tryMove(to);
+    await this.restore();
     this.prepared = session;
+  }
+
+  /** What a leader had put aside that ended before it removed it. It is known again by its key. */
+  private async restore(): Promise<void> {
+    for (const { filename } of await this.files.list(this.settings.folder)) {
+      const name = nameBeforeAside(filename);
+      if (name !== null) await this.putBack(filename, "aside", name);
+    }
   }
 
   private async tryMove(to: string): Promise<void> {
