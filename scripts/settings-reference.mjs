@@ -87,13 +87,13 @@ ${table(
 Whoever opens the jobs (\`holdfast serve\` with the role \`scheduler\`, or \`createJobs\`) contends for three roles: \`scheduler\`,
 \`log_compactor\` and \`metrics_aggregator\`.
 
-A pool of your own needs a listener for \`error\`, as the driver asks of everybody: a connection that breaks while it is idle ends
-the process otherwise.
-
 So a node that contends for R roles needs at most **2 + R + pool_size** connections, and a node that leads all of its roles
 2 + pool_size. Each role has one heir: N nodes with R roles need 2N + R, and their pools, while nothing happens. Give the
 server room for 2N + N·R and the pools, because every standby may ask when a leader is gone. The first three kinds go to
 \`store.election_url\` where that is set.
+
+A pool of your own needs a listener for \`error\`, as the driver asks of everybody: a connection that breaks while it is idle ends
+the process otherwise.
 
 ## Names from elsewhere
 

@@ -130,3 +130,32 @@ it.each(["stop", "start"])(
     expect(open.has("adt-in")).toBe(!isStopped);
   },
 );
+
+it("what waits for a person is not started by whoever asked before", async () => {
+  const { connections, rows, answerLate } = scene();
+  await connections.read(fence);
+  const release = answerLate();
+  const started = connections.start("lab");
+  const halted = connections.halt("lab", "no answer came");
+  release();
+  await Promise.all([started, halted]);
+  expect(connections.isStopped("lab")).toBe(true);
+  expect(rows.get("lab")?.stopped).toMatchObject({ by: "holdfast" });
+});
+
+it("nothing is opened before it is known what was stopped, and a stop is not forgotten by who reads that meanwhile", async () => {
+  const { connections, open, answerLate } = scene();
+  await connections.run();
+  expect(open.size).toBe(0);
+  await connections.read(fence);
+  await connections.run();
+  const release = answerLate();
+  const earlier = connections.start("lab");
+  const reading = connections.read(fence);
+  const stopping = connections.stop("adt-in", "tester", "maintenance");
+  release();
+  await Promise.all([earlier, reading]);
+  expect(connections.isStopped("adt-in")).toBe(true);
+  await stopping;
+  expect(open.has("adt-in")).toBe(false);
+});

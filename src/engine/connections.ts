@@ -25,17 +25,23 @@ export interface ConnectionsParts {
 
 const haltAgainMs = 200;
 
+/** That a connection is stopped. `order`: what was asked for later came after it; none where it was read. */
+type Mark = Stopped & { readonly at: number; readonly order?: number };
+
 /** The connections of one term: what is open, and what somebody has stopped. */
 export class Connections {
   readonly outbounds: Outbounds;
   private readonly parts: ConnectionsParts;
   private readonly inbounds: Inbounds;
-  private readonly stopped = new Map<string, Stopped & { readonly at: number }>();
+  private readonly stopped = new Map<string, Mark>();
   /** Those that were stopped by the engine itself, and of which the database does not know yet. */
   private readonly unstored = new Set<string>();
   private fence: FenceToken | null = null;
-  private turn: Promise<void> = Promise.resolve();
+  /** What is stored and marked, and what is opened and closed, each one after another: a source that hangs holds up no stop. */
+  private readonly turns = { marks: Promise.resolve(), sources: Promise.resolve() };
   private isOver = false;
+  /** How often it was asked to stop or to start something. */
+  private asked = 0;
 
   constructor(parts: ConnectionsParts) {
     this.parts = parts;
@@ -45,9 +51,9 @@ export class Connections {
 
   /** What was stopped stays stopped, whoever leads. */
   async read(fence: FenceToken): Promise<void> {
-    this.fence = fence;
-    await this.inTurn(async () => {
+    await this.inTurn("marks", async () => {
       const rows = await this.parts.book.all();
+      this.fence = fence;
       for (const name of this.stopped.keys()) if (!this.unstored.has(name)) this.stopped.delete(name);
       for (const { name, stopped } of rows) {
         if (stopped !== null && !this.unstored.has(name)) this.stopped.set(name, stopped);
@@ -57,7 +63,14 @@ export class Connections {
 
   /** Opens what is to be open, and closes what is not: at the start of a term, and when the graph is another one. */
   async run(): Promise<void> {
-    await this.inTurn(async () => await this.runWanted());
+    await this.inTurn("sources", async () => {
+      // Before it is known what was stopped, nothing is opened.
+      if (this.isOver || this.fence === null) return;
+      const { inbounds, outbounds } = this.parts.graph();
+      void this.outbounds.keepOnly(new Set(outbounds.keys()));
+      await this.inbounds.run([...inbounds.values()].filter(({ name }) => !this.stopped.has(name)));
+    });
+    this.parts.outboundsChanged();
   }
 
   /** Nothing comes in any more from the moment of the call; what is being sent may end. */
@@ -65,7 +78,7 @@ export class Connections {
     this.isOver = true;
     await Promise.all([this.inbounds.stopAll(), this.outbounds.closeAll(lingerMs)]);
     // A start that was under way may have opened one more.
-    await this.turn;
+    await this.turns.sources;
     await this.inbounds.stopAll();
   }
 
@@ -76,20 +89,30 @@ export class Connections {
   async stop(name: string, by: string, reason: string): Promise<ConnectionView> {
     const direction = this.directionOf(name);
     const before = this.stopped.get(name);
+    const wasUnstored = this.unstored.has(name);
     // In memory first: nothing more is to go through while the database is asked.
     const stopped = this.mark(name, by, reason);
-    await this.inTurn(async () => {
+    const isMeant = (): boolean => this.stopped.get(name) === stopped;
+    this.unstored.add(name);
+    await this.inTurn("marks", async () => {
       try {
         await this.parts.book.setStopped(this.requireFence(), name, { by, reason });
+        if (isMeant()) this.unstored.delete(name);
       } catch (error) {
-        if (this.stopped.get(name) === stopped) this.unmark(name, before);
+        if (isMeant()) {
+          this.unmark(name, before);
+          if (wasUnstored) this.unstored.add(name);
+        }
         throw error;
       }
-      // A start that was asked for before may have come in between.
-      this.stopped.set(name, stopped);
-      if (direction === "inbound") await this.inbounds.stop(name);
     });
-    if (direction === "outbound") await this.outbounds.close(name);
+    // Whoever started it meanwhile has it running.
+    if (direction === "outbound" && isMeant()) await this.outbounds.close(name);
+    if (direction === "inbound") {
+      await this.inTurn("sources", async () => {
+        if (this.stopped.has(name)) await this.inbounds.stop(name);
+      });
+    }
     return this.viewOf(name);
   }
 
@@ -104,7 +127,7 @@ export class Connections {
     const isMeant = (): boolean => !this.isOver && this.stopped.get(name) === stopped;
     for (let tries = 0; isMeant(); tries += 1) {
       try {
-        await this.inTurn(async () => {
+        await this.inTurn("marks", async () => {
           if (isMeant()) await book.setStopped(this.requireFence(), name, { by: stopped.by, reason });
         });
         break;
@@ -114,37 +137,29 @@ export class Connections {
         await pause(clock, haltAgainMs);
       }
     }
-    this.unstored.delete(name);
+    if (isMeant()) this.unstored.delete(name);
     void this.outbounds.close(name);
   }
 
   async start(name: string): Promise<ConnectionView> {
     this.directionOf(name);
-    await this.inTurn(async () => {
+    const order = ++this.asked;
+    await this.inTurn("marks", async () => {
       await this.parts.book.setStopped(this.requireFence(), name, null);
-      this.stopped.delete(name);
-      this.unstored.delete(name);
-      await this.runWanted();
+      // What was stopped after this was asked for stays so.
+      if ((this.stopped.get(name)?.order ?? 0) < order) this.unmark(name, undefined);
     });
+    await this.run();
     return this.viewOf(name);
   }
 
   async restart(name: string): Promise<ConnectionView> {
     const direction = this.directionOf(name);
     if (this.stopped.has(name)) return await this.start(name);
-    if (direction === "inbound") await this.inTurn(async () => await this.inbounds.stop(name));
+    if (direction === "inbound") await this.inTurn("sources", async () => await this.inbounds.stop(name));
     else await this.outbounds.close(name);
     await this.run();
     return this.viewOf(name);
-  }
-
-  private async runWanted(): Promise<void> {
-    if (!this.isOver) {
-      const { inbounds, outbounds } = this.parts.graph();
-      void this.outbounds.keepOnly(new Set(outbounds.keys()));
-      await this.inbounds.run([...inbounds.values()].filter(({ name }) => !this.stopped.has(name)));
-    }
-    this.parts.outboundsChanged();
   }
 
   views(): readonly ConnectionView[] {
@@ -155,14 +170,15 @@ export class Connections {
     ];
   }
 
-  private mark(name: string, by: string, reason: string): Stopped & { readonly at: number } {
-    const stopped = { by, reason, at: this.parts.clock.wall() };
+  private mark(name: string, by: string, reason: string): Mark {
+    const stopped = { by, reason, at: this.parts.clock.wall(), order: ++this.asked };
     this.stopped.set(name, stopped);
     this.parts.outboundsChanged();
     return stopped;
   }
 
-  private unmark(name: string, before: (Stopped & { readonly at: number }) | undefined): void {
+  private unmark(name: string, before: Mark | undefined): void {
+    this.unstored.delete(name);
     if (before === undefined) this.stopped.delete(name);
     else this.stopped.set(name, before);
     this.parts.outboundsChanged();
@@ -216,10 +232,10 @@ export class Connections {
     throw new HoldfastError("CLOSED", "The connections of this term are closed.");
   }
 
-  /** Starts and stops come one after another: each finds what the last has left. */
-  private inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.turn.then(work);
-    this.turn = done.catch(() => undefined);
+  /** Each finds what the last has left. */
+  private inTurn(of: "marks" | "sources", work: () => Promise<void>): Promise<void> {
+    const done = this.turns[of].then(work);
+    this.turns[of] = done.catch(() => undefined);
     return done;
   }
 }

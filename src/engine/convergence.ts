@@ -68,7 +68,7 @@ export class Convergence {
   async begin(version: number): Promise<void> {
     this.running = version;
     this.tried = version;
-    await this.publish();
+    await this.inTurn(async () => await this.publish());
   }
 
   /** Heard with every beat. */
@@ -110,7 +110,9 @@ export class Convergence {
     if (version <= this.running) return;
     const loaded = await folder.load();
     if (loaded.kind === "loaded") {
-      await this.take(loaded, version);
+      // What was loaded at the start may be that already.
+      if (this.running === 0 && loaded.hash === this.hash) await this.run(loaded, version);
+      else await this.take(loaded, version);
       return;
     }
     // Which one it speaks of: whoever waits for the next version is not to take it for that one's.
@@ -124,6 +126,10 @@ export class Convergence {
 
   private async take(loaded: Loaded, version: number): Promise<void> {
     await this.parts.apply(loaded);
+    await this.run(loaded, version);
+  }
+
+  private async run(loaded: Loaded, version: number): Promise<void> {
     this.loaded = loaded;
     this.running = version;
     this.error = null;

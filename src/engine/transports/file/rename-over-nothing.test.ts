@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { renameOverNothing } from "./rename-over-nothing.js";
+import { renameInTurn, renameOverNothing } from "./rename-over-nothing.js";
 
 const links = vi.hoisted(() => ({ error: null as string | null, afterwards: false }));
 
@@ -32,9 +32,13 @@ afterEach(async () => {
 const renamed = async (from: string, to: string): Promise<boolean> =>
   await renameOverNothing(join(folder, from), join(folder, to));
 
-it.each([null, "EPERM"])("gives one of two the name, and leaves the other as it is (%s)", async (error) => {
+it.each([
+  ["by a link", null, renameOverNothing],
+  ["without links", "EPERM", renameOverNothing],
+  ["in turn", null, renameInTurn],
+])("gives one of two the name, and leaves the other as it is: %s", async (_how, error, how) => {
   links.error = error;
-  const ends = await Promise.all([renamed("one", "same"), renamed("two", "same")]);
+  const ends = await Promise.all(["one", "two"].map((from) => how(join(folder, from), join(folder, "same"))));
   expect([...ends].sort((one, other) => Number(one) - Number(other))).toEqual([false, true]);
   const loser = ends[0] ? "two" : "one";
   expect((await readdir(folder)).sort()).toEqual([loser, "same"].sort());

@@ -1,21 +1,21 @@
 import { link, lstat, rename, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
 import { codeOf, orGone } from "./error-code.js";
 
 /** What a file system says that has no links. */
 const linkless = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
 
-/** Where there are no links, one after the other: only the process that leads gives names. */
-let turn: Promise<unknown> = Promise.resolve();
+const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Gives a file another name, and answers false where that is taken: whoever looks first and renames then replaces what somebody
- * else has put there meanwhile. A process that ends between the two steps leaves the file under both names.
+ * Gives a file another name, and answers false where that is taken, also where somebody else takes it just now. Who watches the
+ * folder hears of a file that was made, not of one that was moved there. A process that ends in between leaves both names.
  */
 export async function renameOverNothing(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
   } catch (error) {
-    if (linkless.has(codeOf(error))) return await inTurn(async () => await lookAndRename(from, to));
+    if (linkless.has(codeOf(error))) return await renameInTurn(from, to);
     // A mounted folder may have done it, and have been asked once more: then the file has both names.
     if (codeOf(error) !== "EEXIST") throw error;
     if (!(await isSameFile(from, to))) return false;
@@ -23,6 +23,19 @@ export async function renameOverNothing(from: string, to: string): Promise<boole
   // It has its name. The old one, if it stays, is of no harm.
   await unlink(from).catch(() => undefined);
   return true;
+}
+
+/** The same with a rename, where only this process gives names in that folder: one after the other, so none replaces another. */
+export async function renameInTurn(from: string, to: string): Promise<boolean> {
+  const folder = dirname(to);
+  const done = (turns.get(folder) ?? Promise.resolve()).then(async () => await lookAndRename(from, to));
+  const turn = done.catch(() => undefined);
+  turns.set(folder, turn);
+  try {
+    return await done;
+  } finally {
+    if (turns.get(folder) === turn) turns.delete(folder);
+  }
 }
 
 async function isSameFile(one: string, other: string): Promise<boolean> {
@@ -34,10 +47,4 @@ async function lookAndRename(from: string, to: string): Promise<boolean> {
   const isFree = (await lstat(to).catch(orGone)) === null;
   if (isFree) await rename(from, to);
   return isFree;
-}
-
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  const done = turn.then(work);
-  turn = done.catch(() => undefined);
-  return await done;
 }

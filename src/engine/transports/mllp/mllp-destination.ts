@@ -18,6 +18,8 @@ interface Last {
   readonly controlId: string;
   /** Whether its application acknowledgement may still come, behind the accept acknowledgement that it was delivered by. */
   readonly owed: boolean;
+  /** Nothing was heard of it: its receiver may be gone. */
+  readonly wasSilent: boolean;
 }
 
 const maxGarbageBytes = 1_024;
@@ -34,14 +36,14 @@ export function createMllpDestination(parts: MllpDestinationParts): FramedDestin
     return (reply) => {
       if (reply === null) {
         if (!isSilenceGood(header)) return null;
-        last = { controlId: header?.controlId ?? "", owed: true };
+        last = { controlId: header?.controlId ?? "", owed: true, wasSilent: true };
         return { kind: "delivered", reply };
       }
       const ack = readAcknowledgement(reply, options);
       const outcome = judgeAck(ack, reply, { sent, before: last?.controlId ?? null });
       if (outcome?.kind === "delivered" && header !== null && ack.kind === "read") {
         const owed = ack.level === "accept" && isAckWanted(header, "application", true);
-        last = { controlId: header.controlId, owed };
+        last = { controlId: header.controlId, owed, wasSilent: false };
       }
       return outcome;
     };
@@ -58,6 +60,7 @@ export function createMllpDestination(parts: MllpDestinationParts): FramedDestin
     // An acknowledgement that is still to come would be taken for this message's own, where nothing tells the two apart.
     needsNewLink({ body }) {
       if (last?.owed !== true) return false;
+      if (last.wasSilent) return true;
       const { header } = peekHeader(body, options);
       return !settings.matchControlId || header === null || header.controlId === last.controlId;
     },

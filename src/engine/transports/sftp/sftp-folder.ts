@@ -75,7 +75,7 @@ export class SftpFolder implements InboundFolder {
 
   async putBack(moved: string, from: Shelf, name: string): Promise<boolean> {
     try {
-      // The protocol's own rename replaces nothing.
+      // By the protocol a rename replaces nothing.
       await this.files.rename(this.pathOf(moved, from), this.pathOf(name));
       return true;
     } catch (error) {
