@@ -122,6 +122,8 @@ it.each(["stop", "start"])(
       later === "stop"
         ? [connections.start("adt-in"), connections.stop("adt-in", "tester", "maintenance")]
         : [connections.stop("adt-in", "tester", "maintenance"), connections.start("adt-in")];
+    // Whoever does not wait for its turn is answered first.
+    await new Promise((resolve) => setImmediate(resolve));
     release();
     await Promise.all(both);
     const isStopped = later === "stop";

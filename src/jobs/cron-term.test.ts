@@ -35,6 +35,7 @@ class Scene {
   );
   readonly troubles: string[] = [];
   readonly counted = { fired: 0, missed: 0, submitted: 0 };
+  stirred = 0;
   readonly messages: number[] = [];
   readonly ending = new AbortController();
   definitions: CronDefinition[] = [];
@@ -91,7 +92,10 @@ class Scene {
           missed: (_cron, ticks) => (counted.missed += ticks),
         },
         trouble: (what) => this.troubles.push(what),
-        submitted: (jobs) => (counted.submitted += jobs),
+        submitted: (jobs) => {
+          counted.submitted += jobs;
+          this.stirred += 1;
+        },
         definitions: () => this.definitions,
       },
       fence,
@@ -129,6 +133,17 @@ describe("the crons of a term", () => {
 
   afterEach(async () => {
     await scene.end();
+  });
+
+  it("tell whoever waits for work also where the reply to a firing was lost", async () => {
+    await scene.start("a");
+    const { stirred } = scene;
+    scene.fireFails = () => {
+      scene.fireFails = () => "no";
+      return "after";
+    };
+    await scene.clock.advance(1_000);
+    expect(scene.stirred).toBe(stirred + 1);
   });
 
   it("fire each tick once where replies are lost after the commit", async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from "../election/clock.js";
-import { type ErrorCode, HoldfastError } from "../errors.js";
+import { type ErrorCode, HoldfastError, isFailure } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { CronBook, CronDefinition, CronFiring, CronLook, CronRow } from "../store/cron-contract.js";
@@ -22,7 +22,7 @@ export interface CronTermParts {
   readonly clock: Clock;
   readonly counts: CronCounts;
   readonly trouble: (what: string, error: unknown) => void;
-  /** Jobs were submitted: somebody may wait for them. */
+  /** Jobs were submitted, so many at least: somebody may wait for them. */
   readonly submitted: (jobs: number) => void;
   /** What this process defines, now. */
   readonly definitions: () => readonly CronDefinition[];
@@ -160,7 +160,9 @@ export class CronTerm {
       for (const { order } of message) this.aside.delete(order.cron);
       if (kind === "fired") this.count(message);
     } catch (error) {
-      if (!(error instanceof HoldfastError) || error.code !== "DATABASE_REFUSED") throw error;
+      // It may have fired, and then the next look finds nothing to do.
+      if (isFailure(error, "UNKNOWN_OUTCOME")) this.parts.submitted(0);
+      if (!isFailure(error, "DATABASE_REFUSED")) throw error;
       if (message.length > 1) {
         for (const one of message) await this.fire([one]);
         return;

@@ -1,4 +1,5 @@
 import type { Clock } from "../election/clock.js";
+import { pause } from "../lifecycle/pause.js";
 import { Signal } from "../lifecycle/signal.js";
 import type { EventCursor, EventReading, JobBook, StoredEvent } from "../store/job-contract.js";
 
@@ -82,6 +83,11 @@ export class EventFeed {
       }
     }
     return await this.parts.book.events(cursor, mostRead);
+  }
+
+  /** For whoever could not read. */
+  async rest(ms: number, signal: AbortSignal): Promise<void> {
+    await pause(this.parts.clock, ms, signal);
   }
 
   /** True when there may be more than the cursor has seen; false after so long, or when the signal is aborted. */

@@ -49,7 +49,8 @@ export function asMade(order: Submission | undefined, answer: SubmissionAnswer):
  */
 export function leftOver(orders: readonly JobOrder[], answers: readonly (JobAnswer | null)[]): readonly Submission[] {
   const created = orders.filter(
-    (order, index): order is Submission => isReadySubmission(order) && isQueued(answers[index] ?? null),
+    // Whether its time has come only the database knows: one look in vain is cheap.
+    (order, index): order is Submission => order.kind === "submit" && isQueued(answers[index] ?? null),
   );
   if (created.length === 0) return created;
   const gone = new Set<string>();

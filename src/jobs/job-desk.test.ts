@@ -172,11 +172,57 @@ describe("the leader's desk", () => {
     const polls = Array.from({ length: 20 }, (_, n) => desk.lease(wish(`agent-${n}`), 100_000, never()));
     await scene.clock.advance(0);
     const before = scene.applied.length;
-    await scene.clock.advance(60_000);
+    await scene.clock.advance(59_000);
     await Promise.all([desk.carryOut(submission("elsewhere", { namespace: "other" })), scene.clock.advance(0)]);
     expect(scene.kinds.slice(before)).toEqual([["submit"]]);
-    await scene.clock.advance(40_000);
+    await scene.clock.advance(41_000);
+    // Once a minute it is looked for all of them together: should one have been forgotten, it is not for ever.
+    expect(scene.kinds.slice(before + 1)).toEqual([polls.map(() => "lease")]);
     expect(await Promise.all(polls)).toEqual(polls.map(() => ({ kind: "none" })));
+  });
+
+  it("hands out to whoever waits a job whose time has come when it is submitted", async () => {
+    const polled = desk.lease(wish("agent-1"), 30_000, never());
+    await scene.clock.advance(0);
+    await Promise.all([desk.carryOut(submission("job", { runAt: 1 })), scene.clock.advance(0)]);
+    await scene.clock.advance(0);
+    expect(tasksOf(await polled)).toEqual(["job"]);
+  });
+
+  it("hands out what came due where nobody heard that it did", async () => {
+    await Promise.all([
+      desk.carryOut(submission("job", { runAt: scene.clock.wall() + 1_000 })),
+      scene.clock.advance(0),
+    ]);
+    const polled = desk.lease(wish("agent-1"), 30_000, never());
+    await scene.clock.advance(0);
+    let lost = 1;
+    scene.afterRipening = async () => {
+      lost -= 1;
+      if (lost === 0) await Promise.reject(new HoldfastError("UNKNOWN_OUTCOME", "the reply was lost"));
+    };
+    await scene.clock.advance(1_100);
+    expect(lost).toBeLessThan(0);
+    expect(tasksOf(await polled)).toEqual(["job"]);
+  });
+
+  it("goes on where the database can only be read for a while, and where it refuses to ripen", async () => {
+    let refusals = 2;
+    scene.before = async () => {
+      if (refusals === 0) return;
+      refusals -= 1;
+      await Promise.reject(new HoldfastError("DATABASE_READ_ONLY", "read only"));
+    };
+    scene.afterRipening = async () => {
+      scene.afterRipening = async () => await Promise.resolve();
+      await Promise.reject(new HoldfastError("DATABASE_REFUSED", "statement timeout"));
+    };
+    const submitted = desk.carryOut(submission("job", { runAt: scene.clock.wall() + 1_000 }));
+    await scene.clock.advance(100);
+    expect((await submitted).kind).toBe("created");
+    const polled = desk.lease(wish("agent-1"), 30_000, never());
+    await scene.clock.advance(1_100);
+    expect(tasksOf(await polled)).toEqual(["job"]);
   });
 
   it("looks once for an agent that does not want to wait", async () => {
@@ -320,6 +366,17 @@ describe("the leader's desk", () => {
     }
     await scene.clock.advance(0);
     await expect(running).rejects.toThrow("over");
+  });
+
+  it("does not send a caller elsewhere whose order may have been committed: he would have it done twice", async () => {
+    scene.after = async () => await Promise.reject(new HoldfastError("UNKNOWN_OUTCOME", "the reply was lost"));
+    const submitted = desk.carryOut(submission("job"));
+    const told = expect(submitted).rejects.toMatchObject({ code: "UNKNOWN_OUTCOME" });
+    await scene.clock.advance(0);
+    scene.before = async () => await Promise.reject(new HoldfastError("STALE_EPOCH", "8 leads"));
+    await Promise.all([told, scene.clock.advance(100)]);
+    await expect(running).rejects.toMatchObject({ code: "STALE_EPOCH" });
+    expect(await stateOf("job")).toBe("queued");
   });
 
   it("ends when the database refuses its epoch, and sends its callers to whoever leads", async () => {

@@ -5,7 +5,7 @@ import type { FenceToken } from "../store/contract.js";
 import type { JobBook } from "../store/job-contract.js";
 import type { JobAnswer, JobOrder, LeaseAnswer } from "../store/job-orders.js";
 import { type AnswerTo, freesJobs, isReadySubmission, type JobCall, leftOver } from "./job-call.js";
-import { JobWriter } from "./job-writer.js";
+import { JobWriter, LeftInDoubt } from "./job-writer.js";
 import { type LeasePoll, LeasePolls, type LeaseWish } from "./lease-polls.js";
 
 export interface JobDeskParts {
@@ -25,6 +25,7 @@ const mostOrders = 1_000;
 const enoughOrders = 256;
 const mostUnderWay = 2;
 const gatherBeatsMs = 1_000;
+const lookAnywayMs = 60_000;
 
 /** What a leader that drains still takes: it ends what was begun, and begins nothing. */
 const endings: ReadonlySet<JobOrder["kind"]> = new Set(["result", "renew", "give_back"]);
@@ -47,6 +48,7 @@ export class JobDesk {
   /** Two have been under way together since none was. */
   private isCrossing = false;
   private dueAt: number | null = 0;
+  private lookedAt: number;
   private draining = false;
   private isGathering = false;
   private failed: { readonly error: unknown } | null = null;
@@ -56,6 +58,7 @@ export class JobDesk {
     this.parts = parts;
     this.polls = new LeasePolls(parts.clock, parts.leaseTtlMs);
     this.changed = new Signal(parts.clock);
+    this.lookedAt = parts.clock.mono();
     this.writer = new JobWriter({ ...parts, isDueIn: (ms) => this.isDueIn(ms) });
   }
 
@@ -157,6 +160,7 @@ export class JobDesk {
       while (this.ended === null) {
         await this.ripenWhatIsDue();
         this.checkNotFailed();
+        this.lookAnyway();
         if (!this.beginNext()) await this.changed.wait(this.untilDue());
       }
     } catch (error) {
@@ -175,12 +179,21 @@ export class JobDesk {
     return error instanceof Error ? error : new Error(String(error));
   }
 
+  /** Whoever waits is told of each job that comes free. Should one be missed, nobody would look for it any more. */
+  private lookAnyway(): void {
+    const now = this.parts.clock.mono();
+    if (now - this.lookedAt < lookAnywayMs) return;
+    this.lookedAt = now;
+    this.polls.stir();
+  }
+
   private checkNotFailed(): void {
     if (this.failed !== null) throw this.failed.error;
   }
 
-  private untilDue(): number | null {
-    return this.dueAt === null ? null : Math.max(0, this.dueAt - this.parts.clock.mono());
+  private untilDue(): number {
+    const lookAt = this.lookedAt + lookAnywayMs;
+    return Math.max(0, Math.min(this.dueAt ?? lookAt, lookAt) - this.parts.clock.mono());
   }
 
   /** Of answers that cross, nobody knows which is later. The sooner is safe: where it is wrong, a look in vain puts it right. */
@@ -239,9 +252,9 @@ export class JobDesk {
       this.parts.committed();
       this.polls.stirFor(leftOver(orders, answers));
     } catch (error) {
-      const told = this.toldOf(error);
+      const told = error instanceof LeftInDoubt ? error.told : this.toldOf(error);
       for (const { reject } of calls) reject(told);
-      throw error;
+      throw error instanceof LeftInDoubt ? error.ending : error;
     }
     if (orders.some(freesJobs)) this.polls.stir();
   }
@@ -266,10 +279,12 @@ export class JobDesk {
     this.dueAt = null;
     this.begins();
     try {
-      const { ripened, lost } = await this.writer.ripen();
-      if (ripened + lost.length === 0) return;
+      const { ripened, lost, mayBeMore } = await this.writer.ripen();
+      if (ripened + lost.length === 0 && !mayBeMore) return;
       this.parts.committed();
       this.polls.stir();
+    } catch (error) {
+      throw error instanceof LeftInDoubt ? error.ending : error;
     } finally {
       this.isOver();
     }

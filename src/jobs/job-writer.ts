@@ -1,5 +1,5 @@
 import type { Clock } from "../election/clock.js";
-import { invariant, isFailure } from "../errors.js";
+import { type ErrorCode, HoldfastError, invariant, isFailure } from "../errors.js";
 import { pause } from "../lifecycle/pause.js";
 import type { FenceToken } from "../store/contract.js";
 import type { JobBook, Ripening } from "../store/job-contract.js";
@@ -18,6 +18,20 @@ export interface JobWriterParts {
 const mostRipened = 1_000;
 const firstPauseMs = 10;
 const longestPauseMs = 2_000;
+const passing: readonly ErrorCode[] = ["UNKNOWN_OUTCOME", "DATABASE_AWAY", "DATABASE_READ_ONLY"];
+
+/** An attempt may have been committed, and nobody can find that out any more: whoever asked has to look before asking again. */
+export class LeftInDoubt extends Error {
+  readonly told: HoldfastError;
+  /** Why it was given up. */
+  readonly ending: unknown;
+
+  constructor(told: HoldfastError, ending: unknown) {
+    super(told.message, { cause: ending });
+    this.told = told;
+    this.ending = ending;
+  }
+}
 
 /** Writes under one term's fence, until it is known what came of it or the term is over. */
 export class JobWriter {
@@ -81,26 +95,37 @@ export class JobWriter {
     return answers;
   }
 
-  async ripen(): Promise<Ripening> {
+  /** `mayBeMore`: an attempt before this one may have ripened some of which nobody has heard. */
+  async ripen(): Promise<Ripening & { readonly mayBeMore: boolean }> {
     const { book, fence, isDueIn } = this.parts;
-    const ripening = await this.known(async () => await book.ripen(fence, mostRipened));
+    let attempts = 0;
+    const ripening = await this.known(async () => {
+      attempts += 1;
+      return await book.ripen(fence, mostRipened);
+    }, [...passing, "DATABASE_REFUSED"]);
     isDueIn(ripening.nextDueMs);
-    return ripening;
+    return { ...ripening, mayBeMore: attempts > 1 };
   }
 
   /** What is not known to have been done is asked for again as it was: nothing of it is done twice. */
-  private async known<Result>(ask: () => Promise<Result>): Promise<Result> {
+  private async known<Result>(ask: () => Promise<Result>, passes = passing): Promise<Result> {
     const { clock, trouble } = this.parts;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!isFailure(error, "UNKNOWN_OUTCOME") && !isFailure(error, "DATABASE_AWAY")) throw error;
-        this.checkNotEnded();
-        if (pauseMs === firstPauseMs) trouble("jobs could not be written, and are tried again", error);
-        await pause(clock, pauseMs, this.over.signal);
-        this.checkNotEnded();
+    let unknown: HoldfastError | null = null;
+    try {
+      for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+        try {
+          return await ask();
+        } catch (error) {
+          if (!(error instanceof HoldfastError) || !passes.includes(error.code)) throw error;
+          if (error.code === "UNKNOWN_OUTCOME") unknown = error;
+          this.checkNotEnded();
+          if (pauseMs === firstPauseMs) trouble("jobs could not be written, and are tried again", error);
+          await pause(clock, pauseMs, this.over.signal);
+          this.checkNotEnded();
+        }
       }
+    } catch (error) {
+      throw unknown === null || isFailure(error, "DATABASE_REFUSED") ? error : new LeftInDoubt(unknown, error);
     }
   }
 

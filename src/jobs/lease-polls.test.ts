@@ -224,4 +224,33 @@ describe("an agent that asks for a lease again", () => {
     void polls.add(wish("two", { leaseId }), 30_000, never());
     expect(polls.size).toBe(2);
   });
+
+  it("are looked after once more where work came for a poll that had given way, and the work goes back where nobody waits", async () => {
+    const { polls, asked } = scene();
+    const first = polls.add(wish("one", { leaseId: "l" }), 30_000, never());
+    const [before] = polls.next([]);
+    const gone = new AbortController();
+    const second = polls.add(wish("one", { leaseId: "l" }), 30_000, gone.signal);
+    const [again] = polls.next([]);
+    expect(polls.answered(again!, { kind: "none" })).toBe(true);
+    expect(polls.answered(before!, work("l"))).toBe(true);
+    expect(await first).toEqual({ kind: "none" });
+    expect(asked()).toEqual(["one"]);
+    polls.answered(again!, work("l"));
+    expect(await second).toEqual(work("l"));
+
+    void polls.add(wish("two", { leaseId: "m" }), 30_000, never());
+    const [early] = polls.next([]);
+    const left = polls.add(wish("two", { leaseId: "m" }), 30_000, never());
+    const [late] = polls.next([]);
+    late?.refuse(new DrainingError());
+    await expect(left).rejects.toThrow();
+    expect(polls.answered(early!, work("m"))).toBe(false);
+  });
+
+  it("are not asked for all at once where they may have more tasks than fit into an answer", () => {
+    const { polls, asked } = scene();
+    for (let n = 0; n < 40; n += 1) void polls.add(wish(`agent-${n}`, { maxTasks: 64 }), 30_000, never());
+    expect([asked().length, asked().length, asked().length, asked().length]).toEqual([16, 16, 8, 0]);
+  });
 });

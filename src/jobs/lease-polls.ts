@@ -17,6 +17,8 @@ export interface LeaseWish {
 
 /** So many are looked after at a time: when all agents are woken at once, the others come with the next transaction. */
 const mostAtOnce = 256;
+/** And no more than may have so many tasks together: an answer has to fit into memory. */
+const mostTasks = 1_024;
 const mostRemembered = 10_000;
 /** For so many of the jobs that come in together it is looked at once who waits for them; for the others afterwards. */
 const mostMatched = 256;
@@ -72,6 +74,11 @@ export class LeasePoll {
   /** The database is being asked for it, and nothing else is: one lease has one answer. */
   get isAsked(): boolean {
     return this.isUnderWay;
+  }
+
+  /** Its agent waits with another poll for the same lease. */
+  get hasGivenWay(): boolean {
+    return this.isRepeated;
   }
 
   /** Nobody hears the answer any more. */
@@ -225,7 +232,18 @@ export class LeasePolls {
       const known = this.nothingFor.get(order.namespace) ?? new Set<string>();
       this.nothingFor.set(order.namespace, known.add(whoOf(order)));
     }
+    if (answer.kind === "leased" && poll.hasGivenWay) return this.handOver(poll, answer);
     return poll.answered(answer);
+  }
+
+  /** Its agent has asked again meanwhile, and may have been told that there is nothing: it is looked once more, or given back. */
+  private handOver(poll: LeasePoll, answer: LeaseAnswer): boolean {
+    const again = this.byLease.get(poll.order.leaseId);
+    poll.answered(answer);
+    if (again === undefined || again === poll) return false;
+    this.resting.delete(again);
+    this.restless.add(again);
+    return true;
   }
 
   /** Something came free, and it is not known for whom. */
@@ -251,7 +269,12 @@ export class LeasePolls {
     for (const { namespace } of demands) this.nothingFor.delete(namespace);
     const taken = new Map<LeasePoll, number | null>();
     const restless = [...this.restless].filter(({ isAsked }) => !isAsked);
-    for (const poll of byLoad(restless).slice(0, mostAtOnce)) taken.set(poll, null);
+    let tasks = 0;
+    for (const poll of byLoad(restless).slice(0, mostAtOnce)) {
+      tasks += poll.candidate.room;
+      if (taken.size > 0 && tasks > mostTasks) break;
+      taken.set(poll, null);
+    }
     const waiting = demands.length === 0 ? [] : [...this.resting].filter(({ isAsked }) => !isAsked);
     const candidates = waiting.map(({ candidate }) => candidate);
     for (const [place, share] of assign(demands.slice(0, mostMatched), candidates)) {

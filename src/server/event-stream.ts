@@ -16,6 +16,9 @@ export interface EventStreamParts {
   readonly stalled: (isStalled: boolean) => void;
 }
 
+/** Nobody is told when the database is back: it is asked now and then. */
+const awayMs = 1_000;
+
 /**
  * What a listener hears, piece by piece, in the form of server-sent events. It pulls: while the connection takes nothing,
  * nothing is read for it, and nothing is kept.
@@ -40,8 +43,8 @@ export async function* eventStream(parts: EventStreamParts): AsyncGenerator<stri
     const reading = await feed.after(cursor).catch(() => null);
     if (reading === null) {
       // The database is away. The connection stands, and goes on where it was.
-      await feed.advanced(cursor, keepAliveMs, signal);
-      yield* say(keepAlive);
+      await feed.rest(Math.min(awayMs, keepAliveMs), signal);
+      if (!signal.aborted) yield* say(keepAlive);
     } else if (reading.kind === "reset") {
       cursor = { generation: reading.generation, id: reading.last };
       yield* say(resetOf(cursor));

@@ -64,17 +64,20 @@ export class FunctionCalls {
     const job = await jobs.wait(jobId, timeoutMs + slackMs, signal);
     if (job !== null && isFinished(job.state)) return resultOf(name, job);
     // Whoever has a key may come back for the answer, and finds it; else nobody would ever hear it.
-    if (!signal.aborted || idempotencyKey === undefined) await this.cancel(jobId);
-    throw signal.aborted ? closes(name) : tookTooLong(name, timeoutMs);
+    const isCancelled = signal.aborted && idempotencyKey !== undefined ? false : await this.cancel(jobId);
+    if (signal.aborted) throw closes(name);
+    throw isCancelled ? tookTooLong(name, timeoutMs) : mayStillRun(name, timeoutMs, jobId);
   }
 
-  private async cancel(jobId: string): Promise<void> {
+  private async cancel(jobId: string): Promise<boolean> {
     try {
       await this.parts.jobs.cancel(jobId);
+      return true;
     } catch (error) {
-      // Another one leads by now: the job's own timeout ends it.
+      // Another one leads by now. Where the call has begun, its own timeout ends it.
       if (!(error instanceof HoldfastError)) throw error;
       this.parts.trouble("cannot cancel the call of a function", error);
+      return false;
     }
   }
 
@@ -109,6 +112,11 @@ function unknown(name: string): HoldfastError {
 /** Whoever has hung up does not hear it; whoever has not is told that it was not the function that failed. */
 function closes(name: string): DrainingError {
   return new DrainingError(`This node closed before function "${name}" had answered: call it again, at another node.`);
+}
+
+function mayStillRun(name: string, timeoutMs: number, jobId: string): HoldfastError {
+  const message = `Function "${name}" did not answer within ${timeoutMs} ms, and could not be called off: job "${jobId}" tells.`;
+  return new HoldfastError("UNKNOWN_OUTCOME", message);
 }
 
 function tookTooLong(name: string, timeoutMs: number): HoldfastError {

@@ -118,9 +118,12 @@ export function commitError(error: unknown, role: string, epoch: bigint): unknow
   return state.startsWith("HF") ? toHoldfastError(error, "committing a fenced transaction") : error;
 }
 
+/** It has nothing to wait for but the wire. */
+const rollbackMs = 5_000;
+
 export async function rollback(client: pg.ClientBase): Promise<boolean> {
   try {
-    await client.query("rollback");
+    await answered(client, client.query("rollback"), rollbackMs);
     return true;
   } catch {
     return false; // The connection is of no more use; the pool drops it.
