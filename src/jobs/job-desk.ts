@@ -6,7 +6,8 @@ import type { JobBook } from "../store/job-contract.js";
 import type { JobAnswer, JobOrder, LeaseAnswer } from "../store/job-orders.js";
 import { type AnswerTo, freesJobs, isReadySubmission, type JobCall, leftOver } from "./job-call.js";
 import { JobWriter, LeftInDoubt } from "./job-writer.js";
-import { type LeasePoll, LeasePolls, type LeaseWish } from "./lease-polls.js";
+import type { LeasePoll } from "./lease-poll.js";
+import { LeasePolls, type LeaseWish } from "./lease-polls.js";
 
 export interface JobDeskParts {
   readonly book: JobBook;

@@ -244,7 +244,7 @@ describe("an agent that asks for a lease again", () => {
     const left = polls.add(wish("two", { leaseId: "m" }), 30_000, never());
     const [late] = polls.next([]);
     late?.refuse(new DrainingError());
-    await expect(left).rejects.toThrow();
+    await expect(left).rejects.toMatchObject({ code: "DRAINING" });
     expect(polls.answered(early!, work("m"))).toBe(false);
   });
 

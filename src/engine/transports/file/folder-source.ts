@@ -77,7 +77,8 @@ export class FolderSource implements Source {
 
   /** One at a time: each that hangs holds one of the few threads for files. */
   private async open(): Promise<void> {
-    const opening = (this.opening ??= this.folder.open());
+    this.opening ??= this.folder.open();
+    const { opening } = this;
     try {
       await opening;
     } finally {
