@@ -159,6 +159,7 @@ export class CronTerm {
       const { kind } = await book.fire(this.fence, message);
       for (const { order } of message) this.aside.delete(order.cron);
       if (kind === "fired") this.count(message);
+      else this.parts.submitted(0); // By an attempt before, perhaps, of which nobody has heard.
     } catch (error) {
       // It may have fired, and then the next look finds nothing to do.
       if (isFailure(error, "UNKNOWN_OUTCOME")) this.parts.submitted(0);

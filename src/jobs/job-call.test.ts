@@ -25,13 +25,20 @@ const task = (jobId: string) =>
 const lease = { kind: "lease", ttlMs: 1, ...wish("ann"), leaseId: "l" } as const;
 
 describe("what is left over when orders are committed", () => {
-  const left = (...args: Parameters<typeof leftOver>) => leftOver(...args).map(({ jobId }) => jobId);
+  const left = (orders: Parameters<typeof leftOver>[0], answers: Parameters<typeof leftOver>[1]) =>
+    leftOver(orders, answers, 1_000).map(({ jobId }) => jobId);
 
   it("is what came in and was not handed out at once", () => {
-    const orders = [submission("a"), submission("b"), submission("later", { runAt: 9 }), lease] as const;
+    const orders = [
+      submission("a"),
+      submission("b"),
+      submission("now", { runAt: 9 }),
+      submission("later", { runAt: 99_000 }),
+      lease,
+    ] as const;
     const leased = { kind: "leased", leaseId: "l", expiresAt: 1, tasks: [task("a")] } as const;
-    expect(left(orders, [answer("a"), answer("b"), answer("later"), leased])).toEqual(["b", "later"]);
-    expect(left(orders, [null, answer("b"), null, { kind: "none" }])).toEqual(["b"]);
+    expect(left(orders, [answer("a"), answer("b"), answer("now"), answer("later"), leased])).toEqual(["b", "now"]);
+    expect(left(orders, [null, answer("b"), null, null, { kind: "none" }])).toEqual(["b"]);
   });
 
   it("has also what the same message brought in before, when its answer was lost", () => {

@@ -43,14 +43,22 @@ export function asMade(order: Submission | undefined, answer: SubmissionAnswer):
   return order?.hasNewId === true && answer.jobId === order.jobId ? { ...answer, kind: "created" } : answer;
 }
 
+/** No two clocks of a cluster are further apart. Nearer than that, the cost is a look in vain. */
+const clocksDifferMs = 60_000;
+
 /**
  * The jobs that came in with these orders and that nobody has taken yet. An order that was refused has no answer; one that had
  * to be sent twice may find the job that it made itself.
  */
-export function leftOver(orders: readonly JobOrder[], answers: readonly (JobAnswer | null)[]): readonly Submission[] {
+export function leftOver(
+  orders: readonly JobOrder[],
+  answers: readonly (JobAnswer | null)[],
+  now: number,
+): readonly Submission[] {
   const created = orders.filter(
-    // Whether its time has come only the database knows: one look in vain is cheap.
-    (order, index): order is Submission => order.kind === "submit" && isQueued(answers[index] ?? null),
+    // Whether its time has come only the database knows.
+    (order, index): order is Submission =>
+      order.kind === "submit" && (order.runAt ?? 0) < now + clocksDifferMs && isQueued(answers[index] ?? null),
   );
   if (created.length === 0) return created;
   const gone = new Set<string>();

@@ -206,16 +206,56 @@ describe("the leader's desk", () => {
     expect(tasksOf(await polled)).toEqual(["job"]);
   });
 
-  it("goes on where the database can only be read for a while, and where it refuses to ripen", async () => {
+  it("goes on with everything else where the database refuses to ripen", async () => {
+    await Promise.all([
+      desk.carryOut(submission("due", { runAt: scene.clock.wall() + 1_000 })),
+      scene.clock.advance(0),
+    ]);
+    scene.beforeRipening = async () => await Promise.reject(new HoldfastError("DATABASE_REFUSED", "statement timeout"));
+    await scene.clock.advance(1_100);
+    const before = scene.ripened.length;
+    const polled = desk.lease(wish("agent-1"), 30_000, never());
+    await Promise.all([desk.carryOut(submission("job")), scene.clock.advance(0)]);
+    expect(tasksOf(await polled)).toEqual(["job"]);
+    await scene.clock.advance(30_000);
+    expect(scene.ripened.length - before).toBeLessThan(8);
+    scene.beforeRipening = async () => await Promise.resolve();
+    const [due] = await Promise.all([desk.lease(wish("agent-1"), 30_000, never()), scene.clock.advance(6_000)]);
+    expect(tasksOf(due)).toEqual(["due"]);
+  });
+
+  it("says of what may have been committed, and was refused when it was asked for again, that it is not known", async () => {
+    let attempts = 0;
+    scene.after = async () => {
+      attempts += 1;
+      if (attempts === 1) await Promise.reject(new HoldfastError("UNKNOWN_OUTCOME", "the reply was lost"));
+      else await Promise.reject(new HoldfastError("DATABASE_REFUSED", "the disk is full"));
+    };
+    const submitted = desk.carryOut(submission("job"));
+    const told = expect(submitted).rejects.toMatchObject({ code: "UNKNOWN_OUTCOME" });
+    await Promise.all([told, scene.clock.advance(100)]);
+  });
+
+  it("says that it is not known where some of a call were done one by one before the term ended", async () => {
+    scene.before = async (orders) => {
+      if (orders.length > 1) await Promise.reject(new HoldfastError("DATABASE_REFUSED", "no"));
+      const [order] = orders;
+      if (order?.kind === "submit" && order.jobId === "b")
+        await Promise.reject(new HoldfastError("STALE_EPOCH", "8 leads"));
+    };
+    const submitted = desk.carryOutAll([submission("a"), submission("b")]);
+    const told = expect(submitted).rejects.toMatchObject({ code: "UNKNOWN_OUTCOME" });
+    await Promise.all([told, scene.clock.advance(0)]);
+    await expect(running).rejects.toMatchObject({ code: "STALE_EPOCH" });
+    expect(await stateOf("a")).toBe("queued");
+  });
+
+  it("goes on where the database can only be read for a while", async () => {
     let refusals = 2;
     scene.before = async () => {
       if (refusals === 0) return;
       refusals -= 1;
       await Promise.reject(new HoldfastError("DATABASE_READ_ONLY", "read only"));
-    };
-    scene.afterRipening = async () => {
-      scene.afterRipening = async () => await Promise.resolve();
-      await Promise.reject(new HoldfastError("DATABASE_REFUSED", "statement timeout"));
     };
     const submitted = desk.carryOut(submission("job", { runAt: scene.clock.wall() + 1_000 }));
     await scene.clock.advance(100);

@@ -5,7 +5,7 @@ import type { FenceToken } from "../store/contract.js";
 import type { JobBook } from "../store/job-contract.js";
 import type { JobAnswer, JobOrder, LeaseAnswer } from "../store/job-orders.js";
 import { type AnswerTo, freesJobs, isReadySubmission, type JobCall, leftOver } from "./job-call.js";
-import { JobWriter, LeftInDoubt } from "./job-writer.js";
+import { inDoubt, JobWriter } from "./job-writer.js";
 import type { LeasePoll } from "./lease-poll.js";
 import { LeasePolls, type LeaseWish } from "./lease-polls.js";
 
@@ -27,6 +27,8 @@ const enoughOrders = 256;
 const mostUnderWay = 2;
 const gatherBeatsMs = 1_000;
 const lookAnywayMs = 60_000;
+/** What the database refuses to ripen does not hold up everything else. */
+const ripenAgainMs = 5_000;
 
 /** What a leader that drains still takes: it ends what was begun, and begins nothing. */
 const endings: ReadonlySet<JobOrder["kind"]> = new Set(["result", "renew", "give_back"]);
@@ -49,6 +51,8 @@ export class JobDesk {
   /** Two have been under way together since none was. */
   private isCrossing = false;
   private dueAt: number | null = 0;
+  /** Not before, since the database refused it. */
+  private ripenAt = Number.NEGATIVE_INFINITY;
   private lookedAt: number;
   private draining = false;
   private isGathering = false;
@@ -194,7 +198,8 @@ export class JobDesk {
 
   private untilDue(): number {
     const lookAt = this.lookedAt + lookAnywayMs;
-    return Math.max(0, Math.min(this.dueAt ?? lookAt, lookAt) - this.parts.clock.mono());
+    const ripenAt = this.dueAt === null ? lookAt : Math.max(this.dueAt, this.ripenAt);
+    return Math.max(0, Math.min(ripenAt, lookAt) - this.parts.clock.mono());
   }
 
   /** Of answers that cross, nobody knows which is later. The sooner is safe: where it is wrong, a look in vain puts it right. */
@@ -251,11 +256,11 @@ export class JobDesk {
     try {
       const answers = await this.writer.commit(calls, orders);
       this.parts.committed();
-      this.polls.stirFor(leftOver(orders, answers));
+      this.polls.stirFor(leftOver(orders, answers, this.parts.clock.wall()));
     } catch (error) {
-      const told = error instanceof LeftInDoubt ? error.told : this.toldOf(error);
-      for (const { reject } of calls) reject(told);
-      throw error instanceof LeftInDoubt ? error.ending : error;
+      const { told, ending } = inDoubt(error);
+      for (const { reject } of calls) reject(told ?? this.toldOf(ending));
+      throw ending;
     }
     if (orders.some(freesJobs)) this.polls.stir();
   }
@@ -275,7 +280,7 @@ export class JobDesk {
   }
 
   private async ripenWhatIsDue(): Promise<void> {
-    if (this.dueAt === null || this.dueAt > this.parts.clock.mono()) return;
+    if (this.dueAt === null || Math.max(this.dueAt, this.ripenAt) > this.parts.clock.mono()) return;
     // From here on others say what is due next.
     this.dueAt = null;
     this.begins();
@@ -285,7 +290,12 @@ export class JobDesk {
       this.parts.committed();
       this.polls.stir();
     } catch (error) {
-      throw error instanceof LeftInDoubt ? error.ending : error;
+      const { told, ending } = inDoubt(error);
+      if (!isFailure(ending, "DATABASE_REFUSED")) throw ending;
+      this.parts.trouble("what is due could not be handed out, and is tried again", ending);
+      this.dueAt = 0;
+      this.ripenAt = this.parts.clock.mono() + ripenAgainMs;
+      if (told !== null) this.polls.stir();
     } finally {
       this.isOver();
     }

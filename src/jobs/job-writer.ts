@@ -21,7 +21,7 @@ const longestPauseMs = 2_000;
 const passing: readonly ErrorCode[] = ["UNKNOWN_OUTCOME", "DATABASE_AWAY", "DATABASE_READ_ONLY"];
 
 /** An attempt may have been committed, and nobody can find that out any more: whoever asked has to look before asking again. */
-export class LeftInDoubt extends Error {
+class LeftInDoubt extends Error {
   readonly told: HoldfastError;
   /** Why it was given up. */
   readonly ending: unknown;
@@ -31,6 +31,17 @@ export class LeftInDoubt extends Error {
     this.told = told;
     this.ending = ending;
   }
+}
+
+/** What an error of the writer means: for whoever asked, where that is not the error itself, and for the term. */
+export function inDoubt(error: unknown): { readonly told: HoldfastError | null; readonly ending: unknown } {
+  return error instanceof LeftInDoubt ? error : { told: null, ending: error };
+}
+
+function partlyDone(cause: unknown): HoldfastError {
+  return new HoldfastError("UNKNOWN_OUTCOME", "Some of it was done before the term ended: look before asking again.", {
+    cause,
+  });
 }
 
 /** Writes under one term's fence, until it is known what came of it or the term is over. */
@@ -59,13 +70,17 @@ export class JobWriter {
       }
       return answers;
     } catch (error) {
-      if (!isFailure(error, "DATABASE_REFUSED")) throw error;
-      return await this.commitOneByOne(calls);
+      const { told, ending } = inDoubt(error);
+      if (!isFailure(ending, "DATABASE_REFUSED")) throw error;
+      return await this.commitOneByOne(calls, told);
     }
   }
 
   /** Orders that the database refuses as a whole are carried out one by one: only the culprit is refused. */
-  private async commitOneByOne(calls: readonly JobCall[]): Promise<readonly (JobAnswer | null)[]> {
+  private async commitOneByOne(
+    calls: readonly JobCall[],
+    doubt: HoldfastError | null,
+  ): Promise<readonly (JobAnswer | null)[]> {
     const all: (JobAnswer | null)[] = [];
     for (const { orders, resolve, reject } of calls) {
       const answers: JobAnswer[] = [];
@@ -76,8 +91,13 @@ export class JobWriter {
           answers.push(answer as JobAnswer);
           all.push(answer as JobAnswer);
         } catch (error) {
-          if (!isFailure(error, "DATABASE_REFUSED")) throw error;
-          refusal ??= error;
+          const { told, ending } = inDoubt(error);
+          const unknown = told ?? doubt;
+          if (!isFailure(ending, "DATABASE_REFUSED")) {
+            if (answers.length > 0) reject(unknown ?? partlyDone(ending));
+            throw unknown === null ? error : new LeftInDoubt(unknown, ending);
+          }
+          refusal ??= unknown ?? ending;
           all.push(null);
         }
       }
@@ -102,13 +122,13 @@ export class JobWriter {
     const ripening = await this.known(async () => {
       attempts += 1;
       return await book.ripen(fence, mostRipened);
-    }, [...passing, "DATABASE_REFUSED"]);
+    });
     isDueIn(ripening.nextDueMs);
     return { ...ripening, mayBeMore: attempts > 1 };
   }
 
   /** What is not known to have been done is asked for again as it was: nothing of it is done twice. */
-  private async known<Result>(ask: () => Promise<Result>, passes = passing): Promise<Result> {
+  private async known<Result>(ask: () => Promise<Result>): Promise<Result> {
     const { clock, trouble } = this.parts;
     let unknown: HoldfastError | null = null;
     try {
@@ -116,7 +136,7 @@ export class JobWriter {
         try {
           return await ask();
         } catch (error) {
-          if (!(error instanceof HoldfastError) || !passes.includes(error.code)) throw error;
+          if (!(error instanceof HoldfastError) || !passing.includes(error.code)) throw error;
           if (error.code === "UNKNOWN_OUTCOME") unknown = error;
           this.checkNotEnded();
           if (pauseMs === firstPauseMs) trouble("jobs could not be written, and are tried again", error);
@@ -125,7 +145,7 @@ export class JobWriter {
         }
       }
     } catch (error) {
-      throw unknown === null || isFailure(error, "DATABASE_REFUSED") ? error : new LeftInDoubt(unknown, error);
+      throw unknown === null ? error : new LeftInDoubt(unknown, error);
     }
   }
 

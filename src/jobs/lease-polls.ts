@@ -103,18 +103,14 @@ export class LeasePolls {
       const known = this.nothingFor.get(order.namespace) ?? new Set<string>();
       this.nothingFor.set(order.namespace, known.add(whoOf(order)));
     }
-    if (answer.kind === "leased" && poll.hasGivenWay) return this.handOver(poll, answer);
+    if (answer.kind === "leased" && poll.hasGivenWay) this.lookAgainFor(order.leaseId);
     return poll.answered(answer);
   }
 
-  /** Its agent has asked again meanwhile, and may have been told that there is nothing: it is looked once more, or given back. */
-  private handOver(poll: LeasePoll, answer: LeaseAnswer): boolean {
-    const again = this.byLease.get(poll.order.leaseId);
-    poll.answered(answer);
-    if (again === undefined || again === poll) return false;
-    this.resting.delete(again);
-    this.restless.add(again);
-    return true;
+  /** Its agent has asked again meanwhile, and may have found nothing, in a transaction that came before. */
+  private lookAgainFor(leaseId: string): void {
+    const again = this.byLease.get(leaseId);
+    if (again !== undefined && this.resting.delete(again)) this.restless.add(again);
   }
 
   /** Something came free, and it is not known for whom. */

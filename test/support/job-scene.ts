@@ -25,6 +25,7 @@ export class JobScene {
   /** What happens to a message before it is carried out, or after; it may throw. */
   before: (orders: readonly JobOrder[]) => Promise<void> = async () => await Promise.resolve();
   after: (orders: readonly JobOrder[]) => Promise<void> = async () => await Promise.resolve();
+  beforeRipening: () => Promise<void> = async () => await Promise.resolve();
   afterRipening: () => Promise<void> = async () => await Promise.resolve();
   readonly book: JobBook = this.open();
 
@@ -46,6 +47,7 @@ export class JobScene {
     };
     const ripen: JobBook["ripen"] = async (fence, limit) => {
       this.ripened.push(this.clock.mono());
+      await this.beforeRipening();
       const ripening = await book.ripen(fence, limit);
       await this.afterRipening();
       return ripening;

@@ -1,6 +1,7 @@
 import type { Clock } from "../../election/clock.js";
 import { DrainingError, HoldfastError } from "../../errors.js";
 import type { NodeRow } from "../../membership/node-row.js";
+import type { CancellationAnswer } from "../../store/job-orders.js";
 import { isFinished, type Job, type Json } from "../core/job.js";
 import { agentSilence } from "../job-settings.js";
 import type { Jobs } from "../jobs.js";
@@ -64,20 +65,22 @@ export class FunctionCalls {
     const job = await jobs.wait(jobId, timeoutMs + slackMs, signal);
     if (job !== null && isFinished(job.state)) return resultOf(name, job);
     // Whoever has a key may come back for the answer, and finds it; else nobody would ever hear it.
-    const isCancelled = signal.aborted && idempotencyKey !== undefined ? false : await this.cancel(jobId);
+    const end = signal.aborted && idempotencyKey !== undefined ? null : await this.cancel(jobId);
     if (signal.aborted) throw closes(name);
-    throw isCancelled ? tookTooLong(name, timeoutMs) : mayStillRun(name, timeoutMs, jobId);
+    const ended = end === "finished" ? await jobs.wait(jobId, 0, signal) : null;
+    if (ended !== null && isFinished(ended.state)) return resultOf(name, ended);
+    throw end === "cancelled" ? tookTooLong(name, timeoutMs) : mayStillRun(name, timeoutMs, jobId);
   }
 
-  private async cancel(jobId: string): Promise<boolean> {
+  /** Null where it is not known what became of it. */
+  private async cancel(jobId: string): Promise<CancellationAnswer["kind"] | null> {
     try {
-      await this.parts.jobs.cancel(jobId);
-      return true;
+      return (await this.parts.jobs.cancel(jobId)).kind;
     } catch (error) {
       // Another one leads by now. Where the call has begun, its own timeout ends it.
       if (!(error instanceof HoldfastError)) throw error;
       this.parts.trouble("cannot cancel the call of a function", error);
-      return false;
+      return null;
     }
   }
 
