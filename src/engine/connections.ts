@@ -101,7 +101,7 @@ export class Connections {
       } catch (error) {
         if (isMeant()) {
           this.unmark(name, before);
-          if (wasUnstored) this.unstored.add(name);
+          if (wasUnstored && before !== undefined) void this.store(name, before);
         }
         throw error;
       }
@@ -121,14 +121,19 @@ export class Connections {
    * database says. Resolves when it is stored, or the term is over.
    */
   async halt(name: string, reason: string): Promise<void> {
+    await this.store(name, this.mark(name, "holdfast", reason));
+    void this.outbounds.close(name);
+  }
+
+  private async store(name: string, mark: Mark): Promise<void> {
     const { book, clock, log } = this.parts;
-    const stopped = this.mark(name, "holdfast", reason);
+    const { by, reason } = mark;
     this.unstored.add(name);
-    const isMeant = (): boolean => !this.isOver && this.stopped.get(name) === stopped;
+    const isMeant = (): boolean => !this.isOver && this.stopped.get(name) === mark;
     for (let tries = 0; isMeant(); tries += 1) {
       try {
         await this.inTurn("marks", async () => {
-          if (isMeant()) await book.setStopped(this.requireFence(), name, { by: stopped.by, reason });
+          if (isMeant()) await book.setStopped(this.requireFence(), name, { by, reason });
         });
         break;
       } catch (error) {
@@ -138,7 +143,6 @@ export class Connections {
       }
     }
     if (isMeant()) this.unstored.delete(name);
-    void this.outbounds.close(name);
   }
 
   async start(name: string): Promise<ConnectionView> {

@@ -88,19 +88,15 @@ it("gives messages that are sent side by side names of their own", async () => {
 });
 
 it("gives the messages of two lanes names of their own, each of which writes by itself", async () => {
-  const found = [createLatch(), createLatch()];
-  const lanes = found.map((own, at) => {
-    /** Both have found the name free before either takes it. */
-    class SlowOutbox extends LocalOutbox {
-      override async compare(name: string, body: Buffer): Promise<"absent" | "same" | "other"> {
-        const there = await super.compare(name, body);
-        own.open();
-        await found[1 - at]?.opened;
-        return there;
-      }
+  /** Who does not wait for its turn finds the name free as well. */
+  class SlowOutbox extends LocalOutbox {
+    override async compare(name: string, body: Buffer): Promise<"absent" | "same" | "other"> {
+      const there = await super.compare(name, body);
+      for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      return there;
     }
-    return new FolderDestination(partsOf(), new SlowOutbox(folder, systemClock, "lab"));
-  });
+  }
+  const lanes = [1, 2].map(() => new FolderDestination(partsOf(), new SlowOutbox(folder, systemClock, "lab")));
   const bodies = ["to the ward", "to the lab"];
   const ends = await Promise.all(lanes.map((lane, at) => lane.send(deliveryOf(bodies[at] ?? ""), openGuard, noAbort)));
   expect(ends).toEqual([delivered, delivered]);

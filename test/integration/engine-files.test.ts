@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -104,9 +105,9 @@ it("does not take a file twice that was committed and could not be moved", async
   await put("a", "once");
   let isStuck = true;
   class StuckFolder extends LocalFolder {
-    override async move(name: string, to: Shelf): Promise<string | null> {
+    override async move(name: string, to: Shelf, digest: string | null): Promise<string | null> {
       if (isStuck) throw new Error("the disk is full");
-      return await super.move(name, to);
+      return await super.move(name, to, digest);
     }
   }
   const { intake, source } = await pollFolder(new StuckFolder(settingsOf(), systemClock, "feed"));
@@ -161,10 +162,10 @@ it.each([
 ])("takes a file, too, that comes between the last look at that name and the move (%s, %s)", async (after, second) => {
   let next: string | null = second;
   class PausedFolder extends LocalFolder {
-    override async move(name: string, to: Shelf): Promise<string | null> {
+    override async move(name: string, to: Shelf, digest: string | null): Promise<string | null> {
       if (next !== null) await put("a", next);
       next = null;
-      return await super.move(name, to);
+      return await super.move(name, to, digest);
     }
   }
   await put("a", "one");
@@ -181,8 +182,8 @@ it.each(["archive", "delete"])(
   "takes a file once where the folder copies instead of renaming, so that its time changes (%s)",
   async (after) => {
     class CopyingFolder extends LocalFolder {
-      override async move(name: string, to: Shelf): Promise<string | null> {
-        const moved = await super.move(name, to);
+      override async move(name: string, to: Shelf, digest: string | null): Promise<string | null> {
+        const moved = await super.move(name, to, digest);
         if (moved !== null) await utimes(join(folder, to === "aside" ? "" : to, moved), new Date(), new Date(0));
         return moved;
       }
@@ -197,7 +198,9 @@ it.each(["archive", "delete"])(
   },
 );
 
-it("takes what a leader had put aside that ended before it removed it", async () => {
+it("removes what a leader had put aside that ended before it did, and takes it where it was never read", async () => {
+  const read = createHash("sha256").update("zero").digest("hex").slice(0, 16);
+  await put(`.holdfast-${read}.aside.b`, "zero");
   await put(".holdfast-0123456789abcdef.aside.a", "one");
   const { intake } = await poll({ after: "delete" });
   await eventually(() => expect(intake.bodies).toEqual(["one"]));
@@ -208,8 +211,8 @@ it("takes what a leader had put aside that ended before it removed it", async ()
 it("leaves the marker of the next file, which came while the file of that name was moved", async () => {
   let isFirst = true;
   class PausedFolder extends LocalFolder {
-    override async move(name: string, to: Shelf): Promise<string | null> {
-      const moved = await super.move(name, to);
+    override async move(name: string, to: Shelf, digest: string | null): Promise<string | null> {
+      const moved = await super.move(name, to, digest);
       if (isFirst && name === "a") {
         isFirst = false;
         await put("a", "two");

@@ -18,6 +18,8 @@ import { hiddenName } from "./hidden-name.js";
 
 /** A folder with more files of one name has another problem. */
 const mostNumbers = 10_000;
+/** Deliveries name their files one after the other, so that two of them do not choose the same: those of all lanes, where it takes that. */
+const naming = new Map<unknown, Promise<unknown>>();
 
 /**
  * Puts each message into a file of its own: written whole and to the disk under a hidden name, then renamed. Nobody sees half
@@ -28,8 +30,6 @@ export class FolderDestination implements Destination {
   private readonly folder: OutboundFolder;
   private readonly standing: DestinationStanding;
   private readonly closing = new AbortController();
-  /** Deliveries name their files one after the other, so that two of them do not choose the same. */
-  private naming: Promise<unknown> = Promise.resolve();
 
   constructor(parts: DestinationParts<WritingSettings>, folder: OutboundFolder) {
     this.parts = parts;
@@ -76,9 +76,19 @@ export class FolderDestination implements Destination {
       await this.discard(hidden);
       return unreached(error);
     }
-    const turn = this.naming.then(() => this.publish(hidden, delivery, guard, signal, progress));
-    this.naming = turn.catch(() => undefined);
-    return await turn;
+    return await this.inTurn(async () => await this.publish(hidden, delivery, guard, signal, progress));
+  }
+
+  private async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const whose = this.folder.turnsOf ?? this;
+    const done = (naming.get(whose) ?? Promise.resolve()).then(work);
+    const turn = done.catch(() => undefined);
+    naming.set(whose, turn);
+    try {
+      return await done;
+    } finally {
+      if (naming.get(whose) === turn) naming.delete(whose);
+    }
   }
 
   /** Gives the hidden file its name. Rejects only with what the guard threw. */

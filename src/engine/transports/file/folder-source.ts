@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { errorText } from "../../../errors.js";
 import { aborted } from "../../../lifecycle/aborted.js";
 import { pause } from "../../../lifecycle/pause.js";
@@ -9,6 +8,7 @@ import { messagesOf } from "./file-messages.js";
 import type { FolderEntry, InboundFolder, Shelf } from "./folder.js";
 import type { PollingSettings } from "./folder-settings.js";
 import { FolderWatch } from "./folder-watch.js";
+import { digestOf } from "./hidden-name.js";
 
 /** What is under way when it stops gets so long; nothing of it is lost where that is not enough. */
 const lastLookMs = 2_000;
@@ -168,7 +168,7 @@ export class FolderSource implements Source {
     const { name } = entry;
     const now = await this.folder.look(name);
     if (now !== null && wasOf(now) !== wasOf(entry)) return { kind: "another", moved: null } as const;
-    const moved = await this.folder.move(name, to);
+    const moved = await this.folder.move(name, to, digest);
     if (moved === null) return { kind: "gone", moved } as const;
     const unread = { file: name, on: to, moved_to: moved };
     try {
@@ -192,7 +192,8 @@ export class FolderSource implements Source {
   /** Some folders copy where they should rename: then only what is in a file tells whether it is the one that was read. */
   private async isTheOne(there: FolderEntry, on: Shelf, entry: FolderEntry, digest: string | null): Promise<boolean> {
     if (there.bytes !== entry.bytes) return false;
-    if (there.modified === entry.modified || digest === null) return true;
+    const isUnchanged = there.modified === entry.modified && there.id === entry.id;
+    if (isUnchanged || digest === null) return true;
     const reading = await this.folder.read(there, this.parts.settings.maxFileBytes, on);
     return reading.kind === "read" && digestOf(reading.body) === digest;
   }
@@ -274,5 +275,3 @@ export class FolderSource implements Source {
 function wasOf({ kind, modified, bytes, id = 0n }: FolderEntry): string {
   return `${kind} ${modified} ${bytes} ${id}`;
 }
-
-const digestOf = (body: Buffer): string => createHash("sha256").update(body).digest("base64");

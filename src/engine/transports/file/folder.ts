@@ -33,7 +33,7 @@ export interface InboundFolder {
   /** What is there under a name now, in the folder or on a shelf; null where nothing is. */
   look(name: string, on?: Shelf): Promise<FolderEntry | null>;
   /** Moves it there in one step, over no file that it finds there. Answers its new name, or null where it is gone. */
-  move(name: string, to: Shelf): Promise<string | null>;
+  move(name: string, to: Shelf, digest: string | null): Promise<string | null>;
   /** Moves it back, over no other file: false where one has its name by now. */
   putBack(moved: string, from: Shelf, name: string): Promise<boolean>;
   /** A file that is gone already is as good. */
@@ -50,6 +50,8 @@ export type RenameEnd =
 
 /** Where files are put. Names that begin with a dot are not looked at by whoever reads there. */
 export interface OutboundFolder {
+  /** Who writes there gives names one after the other, by this; null where a rename replaces nothing by itself. */
+  readonly turnsOf: string | null;
   /** Ready to be written to. What prevents it is thrown, and nothing was written. */
   open(): Promise<void>;
   /** Writes all of it to the disk, under a name that nobody reads. */

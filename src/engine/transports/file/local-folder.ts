@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, constants, type Dirent } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Clock } from "../../../election/clock.js";
 import { HoldfastError } from "../../../errors.js";
@@ -8,7 +8,7 @@ import { codeOf, orGone } from "./error-code.js";
 import type { FileInboundSettings } from "./file-inbound-settings.js";
 import type { FileReading, FolderEntry, InboundFolder, Shelf } from "./folder.js";
 import { freeName } from "./free-name.js";
-import { asideName, nameBeforeAside } from "./hidden-name.js";
+import { asideName, beforeAside } from "./hidden-name.js";
 import { renameOverNothing } from "./rename-over-nothing.js";
 
 /** A folder of this machine, or one that is mounted here. */
@@ -75,10 +75,10 @@ export class LocalFolder implements InboundFolder {
     }
   }
 
-  async move(name: string, to: Shelf): Promise<string | null> {
+  async move(name: string, to: Shelf, digest: string | null = null): Promise<string | null> {
     const isTaken = async (candidate: string): Promise<boolean> =>
       (await lstat(this.pathOf(candidate, to)).catch(orGone)) !== null;
-    const free = to === "aside" ? asideName(name) : await freeName(name, isTaken, this.clock.wall());
+    const free = to === "aside" ? asideName(name, digest) : await freeName(name, isTaken, this.clock.wall());
     try {
       await rename(this.pathOf(name), this.pathOf(free, to));
       return free;
@@ -100,11 +100,17 @@ export class LocalFolder implements InboundFolder {
     // Nothing is kept open between two looks.
   }
 
-  /** What a leader had put aside that ended before it removed it. It is known again by its key. */
+  /** What a leader had put aside that ended before it removed it. What cannot be looked at stays there until the next time. */
   private async restore(): Promise<void> {
     for (const hidden of await readdir(this.place)) {
-      const name = nameBeforeAside(hidden);
-      if (name !== null) await this.putBack(hidden, "aside", name).catch(orGone);
+      const aside = beforeAside(hidden);
+      if (aside === null) continue;
+      try {
+        if (aside.wasRead(await readFile(this.pathOf(hidden)))) await this.remove(hidden);
+        else await this.putBack(hidden, "aside", aside.name);
+      } catch {
+        // It is there, out of sight.
+      }
     }
   }
 

@@ -5,16 +5,18 @@ import type { Clock } from "../../../election/clock.js";
 import { errorText, HoldfastError } from "../../../errors.js";
 import type { OutboundFolder, RenameEnd } from "./folder.js";
 import { isAbandoned } from "./hidden-name.js";
-import { renameInTurn } from "./rename-over-nothing.js";
+import { lookAndRename } from "./rename-over-nothing.js";
 
 /** A folder of this machine, or one that is mounted here. */
 export class LocalOutbox implements OutboundFolder {
+  readonly turnsOf: string;
   private readonly folder: string;
   private readonly clock: Clock;
   private readonly whose: string;
   private isOpen = false;
 
   constructor(folder: string, clock: Clock, whose: string) {
+    this.turnsOf = folder;
     this.folder = folder;
     this.clock = clock;
     this.whose = whose;
@@ -62,7 +64,7 @@ export class LocalOutbox implements OutboundFolder {
     const [from, to] = [this.pathOf(hidden), this.pathOf(name)];
     try {
       if (replace) await rename(from, to);
-      else if (!(await renameInTurn(from, to))) return { kind: "exists" };
+      else if (!(await lookAndRename(from, to))) return { kind: "exists" };
       return { kind: "renamed" };
     } catch (error) {
       return { kind: "failed", reason: errorText(error), isUnknown: false };

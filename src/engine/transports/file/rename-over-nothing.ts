@@ -1,11 +1,8 @@
 import { link, lstat, rename, unlink } from "node:fs/promises";
-import { dirname } from "node:path";
 import { codeOf, orGone } from "./error-code.js";
 
 /** What a file system says that has no links. */
 const linkless = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
-
-const turns = new Map<string, Promise<unknown>>();
 
 /**
  * Gives a file another name, and answers false where that is taken, also where somebody else takes it just now. Who watches the
@@ -15,7 +12,7 @@ export async function renameOverNothing(from: string, to: string): Promise<boole
   try {
     await link(from, to);
   } catch (error) {
-    if (linkless.has(codeOf(error))) return await renameInTurn(from, to);
+    if (linkless.has(codeOf(error))) return await lookAndRename(from, to);
     // A mounted folder may have done it, and have been asked once more: then the file has both names.
     if (codeOf(error) !== "EEXIST") throw error;
     if (!(await isSameFile(from, to))) return false;
@@ -25,25 +22,13 @@ export async function renameOverNothing(from: string, to: string): Promise<boole
   return true;
 }
 
-/** The same with a rename, where only this process gives names in that folder: one after the other, so none replaces another. */
-export async function renameInTurn(from: string, to: string): Promise<boolean> {
-  const folder = dirname(to);
-  const done = (turns.get(folder) ?? Promise.resolve()).then(async () => await lookAndRename(from, to));
-  const turn = done.catch(() => undefined);
-  turns.set(folder, turn);
-  try {
-    return await done;
-  } finally {
-    if (turns.get(folder) === turn) turns.delete(folder);
-  }
-}
-
 async function isSameFile(one: string, other: string): Promise<boolean> {
   const [first, second] = await Promise.all([one, other].map(async (path) => await lstat(path, { bigint: true })));
   return first?.ino === second?.ino && first?.dev === second?.dev;
 }
 
-async function lookAndRename(from: string, to: string): Promise<boolean> {
+/** The same where nobody else gives names in that folder meanwhile. Who watches it hears of a file that was moved there. */
+export async function lookAndRename(from: string, to: string): Promise<boolean> {
   const isFree = (await lstat(to).catch(orGone)) === null;
   if (isFree) await rename(from, to);
   return isFree;

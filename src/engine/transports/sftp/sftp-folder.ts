@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../../election/clock.js";
 import type { FileReading, FolderEntry, InboundFolder, Shelf } from "../file/folder.js";
 import { freeName } from "../file/free-name.js";
-import { asideName, nameBeforeAside } from "../file/hidden-name.js";
+import { asideName, beforeAside } from "../file/hidden-name.js";
 import { type SftpAttributes, SftpFiles } from "./sftp-files.js";
 import { SftpLink, type SftpSession, statusOf } from "./sftp-link.js";
 import type { SftpInboundSettings } from "./sftp-settings.js";
@@ -60,10 +60,10 @@ export class SftpFolder implements InboundFolder {
     }
   }
 
-  async move(name: string, to: Shelf): Promise<string | null> {
+  async move(name: string, to: Shelf, digest: string | null = null): Promise<string | null> {
     const isTaken = async (candidate: string): Promise<boolean> =>
       (await this.files.look(this.pathOf(candidate, to))) !== null;
-    const free = to === "aside" ? asideName(name) : await freeName(name, isTaken, this.clock.wall());
+    const free = to === "aside" ? asideName(name, digest) : await freeName(name, isTaken, this.clock.wall());
     try {
       await this.files.rename(this.pathOf(name), this.pathOf(free, to));
       return free;
@@ -102,11 +102,18 @@ export class SftpFolder implements InboundFolder {
     this.prepared = session;
   }
 
-  /** What a leader had put aside that ended before it removed it. It is known again by its key. */
+  /** What a leader had put aside that ended before it removed it. What cannot be looked at stays there until the next time. */
   private async restore(): Promise<void> {
-    for (const { filename } of await this.files.list(this.settings.folder)) {
-      const name = nameBeforeAside(filename);
-      if (name !== null) await this.putBack(filename, "aside", name);
+    for (const { filename, attrs } of await this.files.list(this.settings.folder)) {
+      const aside = beforeAside(filename);
+      if (aside === null) continue;
+      try {
+        const body = await this.files.read(this.pathOf(filename), attrs.size, () => true);
+        if (body !== null && aside.wasRead(body)) await this.remove(filename);
+        else await this.putBack(filename, "aside", aside.name);
+      } catch (error) {
+        if (statusOf(error) === null) throw error;
+      }
     }
   }
 

@@ -8,6 +8,7 @@ import type { SftpOutboundSettings } from "./sftp-settings.js";
 
 /** A folder of an SFTP server. */
 export class SftpOutbox implements OutboundFolder {
+  readonly turnsOf = null;
   private readonly folder: string;
   private readonly link: SftpLink;
   private readonly files: SftpFiles;
