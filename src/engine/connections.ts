@@ -34,7 +34,7 @@ export class Connections {
   private readonly parts: ConnectionsParts;
   private readonly inbounds: Inbounds;
   private readonly stopped = new Map<string, Mark>();
-  /** Those that were stopped by the engine itself, and of which the database does not know yet. */
+  /** Those whose stop the database does not know of yet. */
   private readonly unstored = new Set<string>();
   private fence: FenceToken | null = null;
   /** What is stored and marked, and what is opened and closed, each one after another: a source that hangs holds up no stop. */
